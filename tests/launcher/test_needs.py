@@ -196,7 +196,7 @@ def long_ago(file: Path) -> None:
 
 
 TELLS = """#!/bin/sh
-case "${TLSTAX_PASSWORD+told}${MYSQL_PWD+told}" in ?*) what=told ;; *) what=untold ;; esac
+case "${TLSTAX_PASSWORD+told}${MYSQL_PWD+told}${PGPASSWORD+told}" in ?*) what=told ;; *) what=untold ;; esac
 echo "${0##*/} $what" >>"$FAKE_STATE/who-was-told"
 exec "%s" "$@"
 """
@@ -215,19 +215,19 @@ def test_the_laboratory_alone_is_told_the_passwords(clone: Clone, words: tuple[s
     for shell in ("bash", "sh", "env"):
         (clone.machine / shell).symlink_to(Path("/usr/bin") / shell)
     for _ in range(2):
-        done = clone.start(*words, TLSTAX_PASSWORD="s\udce9cret", MYSQL_PWD="other")
+        done = clone.start(*words, TLSTAX_PASSWORD="s\udce9cret", MYSQL_PWD="other", PGPASSWORD="pg")
         assert done.returncode == 0, done.stderr
     told = (clone.state / "who-was-told").read_text().splitlines()
     assert "sha256sum untold" in told
     assert "stat untold" in told
     assert [line for line in told if line.endswith(" told")] == []
     if words == ("run",):
-        assert "password s\udce9cret other\n" in done.stdout
+        assert "password s\udce9cret other pg\n" in done.stdout
         assert (clone.state / "password-of-pip").read_text() == "none\n"
 
 
 def test_no_password_is_made_up(clone: Clone) -> None:
-    assert "password none none\n" in clone.start().stdout
+    assert "password none none none\n" in clone.start().stdout
 
 
 def test_one_that_is_interrupted_while_it_starts_to_wait_ends(clone: Clone) -> None:

@@ -52,6 +52,28 @@ def test_a_product_brings_in_its_own_room_alone() -> None:
     assert [name for name in loaded if name.split(".")[0] == "postgres"] == []
 
 
+EXTERNAL = ("tlstax.cli.external_servers", "tlstax.external.server", "tlstax.external.connection")
+
+
+@pytest.mark.parametrize(
+    ("login", "asks", "rooms"),
+    [
+        ("mysql_login", "external_product('mysql')", {"mysql"}),
+        ("postgres_login", "external_product('postgresql')", {"postgres"}),
+    ],
+)
+def test_an_external_server_brings_in_its_own_products_room_alone(
+    login: str, asks: str, rooms: set[str]
+) -> None:
+    loaded = loaded_by(
+        *EXTERNAL,
+        f"tlstax.external.{login}",
+        "tlstax.products.external",
+        then=f"tlstax.products.external.{asks}",
+    )
+    assert {name.split(".")[0] for name in loaded} & {"mysql", "postgres"} == rooms
+
+
 def test_a_report_imports_nothing_that_acts() -> None:
     loaded = loaded_by("tlstax.cli.app", "tlstax.cli.report_command")
     assert "report.formats.render" in loaded

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tlstax.cli.measure_app import RunOptions
+from tlstax.external.given_password import GivenPassword
 from typed import status_of
 
 
@@ -23,12 +24,13 @@ def test_no_process_inherits_the_password(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
     def environment(options: RunOptions | None = None, **_: object) -> int:
-        assert options is None or options.external.access.given_password == b"s\xe9cret"
+        assert options is None or options.external.access.given_password == GivenPassword(b"s\xe9cret", b"pg")
         subprocess.run(["env"], check=True)
         return 0
 
     monkeypatch.setenv("TLSTAX_PASSWORD", "s\udce9cret")
     monkeypatch.setenv("MYSQL_PWD", "another")
+    monkeypatch.setenv("PGPASSWORD", "pg")
     monkeypatch.setattr("tlstax.tools.doctor.diagnosis.diagnose", lambda: [] if environment() == 0 else None)
     monkeypatch.setattr("tlstax.cli.run_command.run_command", environment)
     assert status_of(monkeypatch, *arguments) == 0
@@ -36,3 +38,4 @@ def test_no_process_inherits_the_password(
     assert "PATH=" in shown
     assert "TLSTAX_PASSWORD" not in shown
     assert "MYSQL_PWD" not in shown
+    assert "PGPASSWORD" not in shown

@@ -10,8 +10,8 @@ from contextlib import closing
 import pytest
 from guest_house import OURS, WITHIN_S, House, environment, opened_external
 
-from tlstax.external import made
 from tlstax.external.server import ExternalServer
+from tlstax.mysql import session
 from tlstax.sql.database import Database
 from tlstax.support.errors import Interrupted
 
@@ -22,6 +22,7 @@ from tlstax.external import given_password
 from tlstax.external.access import AccessOptions
 from tlstax.external.made import Made
 from tlstax.external.server import ExternalServer
+from tlstax.mysql import session
 from tlstax.sql.table_rows import TableContent
 options = AccessOptions(sys.argv[1], given_password=given_password.take())
 guest = ExternalServer.open(external_access.settle(options))
@@ -103,16 +104,16 @@ def test_what_is_being_made_when_it_is_interrupted_is_dropped(
     house: House, monkeypatch: pytest.MonkeyPatch, slow: str
 ) -> None:
     """A CREATE that the server carries out although nobody waits for its answer any more."""
-    execute = made._execute
+    create = session.create
 
-    def execute_and_be_interrupted(worker: Database, statement: str) -> None:
+    def create_and_be_interrupted(worker: Database, statement: str, *, if_not_exists: bool) -> bool:
         if "SLEEP" in statement:
             worker._connection._execute_command(3, statement)  # type: ignore[attr-defined]
         else:
-            execute(worker, statement)
+            create(worker, statement, if_not_exists=if_not_exists)
         raise Interrupted
 
-    monkeypatch.setattr(made, "_execute", execute_and_be_interrupted)
+    monkeypatch.setattr(session, "create", create_and_be_interrupted)
     with pytest.raises(Interrupted):
         carried_out(house, slow)
     assert house.things() == set()

@@ -17,10 +17,10 @@ from test_guest_run import PASSWORD, url_of
 from test_guest_server import SMALL, as_owner
 
 from tlstax.external import access as external_access
-from tlstax.external import made
 from tlstax.external.access import AccessOptions, ExternalAccess
 from tlstax.external.server import ExternalServer
-from tlstax.mysql import schema, server_facts
+from tlstax.mysql import ownership_table, schema, server_facts
+from tlstax.mysql import session as sessions
 from tlstax.mysql.database import MySqlDatabase
 from tlstax.mysql.session import NamedLock, SchemaLock
 from tlstax.specimens.private_server import PrivateServer
@@ -445,10 +445,10 @@ def test_a_connection_is_not_ended_for_the_number_in_a_greeting(
 ) -> None:
     """Behind a proxy the greeting's number is the proxy's own, and at the server it is another's."""
 
-    def be_interrupted(*_: object) -> None:
+    def be_interrupted(*_: object, **__: object) -> None:
         raise Interrupted
 
-    monkeypatch.setattr(made, "_execute", be_interrupted)
+    monkeypatch.setattr(sessions, "create", be_interrupted)
     with closing(as_ann(house)) as another:
         with suppress(Interrupted), ExternalServer.open(house.access) as guest:
             database = guest.admin()
@@ -499,7 +499,7 @@ def test_a_damaged_key_is_named_and_nothing_is_made(
 def test_what_is_interrupted_before_the_records_first_entry_leaves_no_record(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add, interrupted = made.ownership_table.add, []
+    add, interrupted = ownership_table.add, []
 
     def first_time(*entry: Any) -> None:
         if not interrupted:
@@ -507,7 +507,7 @@ def test_what_is_interrupted_before_the_records_first_entry_leaves_no_record(
             raise Interrupted
         add(*entry)
 
-    monkeypatch.setattr(made.ownership_table, "add", first_time)
+    monkeypatch.setattr(ownership_table, "add", first_time)
     with pytest.raises(Interrupted):
         ExternalServer.open(house.access)
     assert interrupted

@@ -173,7 +173,7 @@ SERVER_ERRORS = (
         "check whether that server, and what is in between, can be trusted",
     ),
     ServerError(
-        (2006, 2013), MachineFault, "{where} broke the connection ({said})", "check the server's log"
+        (2006, 2013, "08006"), MachineFault, "{where} broke the connection ({said})", "check the server's log"
     ),
     ServerError(
         (2026,), MachineFault, "the TLS handshake with {where} failed ({said})", "check the TLS settings"

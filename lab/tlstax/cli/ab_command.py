@@ -82,6 +82,7 @@ def ab_study(options: AbOptions, servers: ExternalServers = ExternalServers()) -
         precision=precision,
         by_set=by_set,
         external=external,
+        abilities=servers.abilities,
     )
     study = knowing_added(study)
     check_nothing_is_lost(

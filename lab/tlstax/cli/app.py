@@ -28,6 +28,7 @@ from tlstax.cli.runs_app import runs_app
 from tlstax.cli.server_app import drivers_app, server_app
 from tlstax.cli.streams import remember, tell
 from tlstax.external import given_password
+from tlstax.external.given_password import GivenPassword
 from tlstax.support import temporary
 from tlstax.support.errors import TlstaxError
 from tlstax.support.plain_words import plain
@@ -127,7 +128,7 @@ def main() -> int:
     return guarded(lambda: _obey(sys.argv[1:], password))
 
 
-def _obey(arguments: list[str], password: bytes | None) -> None:
+def _obey(arguments: list[str], password: GivenPassword) -> None:
     """Carry a command out. SystemExit with its status; what the library says of a mistake has no password."""
     remember(arguments)
     given_password.refuse_arguments(arguments)

@@ -49,7 +49,7 @@ class Group(TyperGroup):
 
 
 class FromEnvironment:
-    """Annotates the field that gets the password of the environment, which is no option."""
+    """Annotates the field that gets the passwords of the environment, which are no option."""
 
 
 Options = TypeVar("Options")
@@ -104,7 +104,7 @@ def _in_order(options: type) -> Iterator[Field[Any]]:
     yield from (known[name] for name in dict.fromkeys(names) if name in known)
 
 
-def _assembled(options: type, typed: Mapping[str, Any], password: bytes | None) -> Any:
+def _assembled(options: type, typed: Mapping[str, Any], password: object) -> Any:
     """The dataclass of what was typed, checked."""
     hints = get_type_hints(options, include_extras=True)
     values: dict[str, Any] = {}
@@ -114,7 +114,7 @@ def _assembled(options: type, typed: Mapping[str, Any], password: bytes | None) 
             values[each.name] = _assembled(hint, typed, password)  # type: ignore[arg-type]
         elif _is_typed(hint):
             values[each.name] = typed[each.name]
-        elif FromEnvironment in get_args(hint):
+        elif FromEnvironment in get_args(hint) and password is not None:
             values[each.name] = password
     return checked(options(**values))
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, needs_external, warn
+from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, check_known_url, needs_external, warn
 from tlstax.external.access import URL_SHAPE, AccessOptions, ExternalAccess, ExternalAddress, settle
 from tlstax.external.server import EXTERNAL_TABLES, OWN_SCHEMA
-from tlstax.external.tls import DEMANDING, ExternalTls
+from tlstax.external.tls import ExternalTls
 from tlstax.external.workload_guard import check_workloads
-from tlstax.mysql import accounts
 from tlstax.plan.admission import Leeway
+from tlstax.products.external import external_product
 from tlstax.run.external import ExternalRequest, check_clients
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import check_server_name, default_server, named_server
@@ -23,12 +23,17 @@ from tlstax.study import Study
 from tlstax.study.changes import without_plaintext
 from tlstax.study.factor import is_specimen_name
 from tlstax.study.labels import asking_what_is_there
+from tlstax.study.level_names import DIRECT_TLS
 from tlstax.study.needs import has_plaintext
 from tlstax.support.errors import UserMistake
 
 
 def let_into(options: AccessOptions) -> ExternalAccess:
-    """How to get into the external server; a password is asked for where there is a terminal. UserMistake."""
+    """How to get into the external server; a password is asked for where there is a terminal.
+
+    UserMistake, also for a product that only runs of a study know.
+    """
+    check_known_url(options.url)
     return settle(options, getpass.getpass if sys.stdin.isatty() else None, warn=warn)
 
 
@@ -80,7 +85,7 @@ def private_access(name: str | None, say: Callable[[str], None]) -> Iterator[Ext
         say(f"starting {build.specimen.name}")
         with PrivateServer.start(build, session) as server:
             with server.admin() as database:
-                accounts.let_it_see_connections(database)
+                server.product.accounts.let_it_see_connections(database)
             account, endpoint = server.load_account, server.endpoint()
             yield ExternalAccess(
                 address=ExternalAddress(
@@ -109,15 +114,17 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
             settle(own, ask and (lambda _: ""), check)
     accesses = {level: settle(own, ask, check, warn) for level, own in servers.by_level.items()}
     demanded_by = {
-        level: f"{access.tls.mode_by} demands TLS (--allow-plaintext measures plaintext too)"
+        level: f"{access.tls.demanded_by} demands TLS (--allow-plaintext measures plaintext too)"
         for level, access in accesses.items()
         if _demands(access.tls, study, servers.options)
     }
     if demanded_by:
         study = _over_tls_alone(study)
     for level, access in accesses.items():
+        _check_socket(access)
         check_clients(study, level, access, allow_plaintext=servers.options.allow_plaintext)
-        check_workloads(study.workloads.values(), access.address.schema or OWN_SCHEMA, EXTERNAL_TABLES)
+        product, schema = external_product(access.product), access.address.schema or OWN_SCHEMA
+        check_workloads(study.workloads.values(), product, schema, EXTERNAL_TABLES)
     leeway = Leeway(
         at_most=servers.options.max_connections,
         fewer_connections=allowed.fewer_connections,
@@ -130,9 +137,21 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
     return study, ExternalRequest(accesses, leeway)
 
 
+def _check_socket(access: ExternalAccess) -> None:
+    """UserMistake for a Unix socket of PostgreSQL's: it offers TLS over TCP alone, as libpq knows.
+
+    Source: PostgreSQL documentation, "Database Connection Control Functions" (sslmode).
+    """
+    if access.product == "postgresql" and access.address.socket is not None:
+        raise UserMistake(
+            f"PostgreSQL has no TLS on a Unix socket ({access.address}), so there is nothing to compare",
+            remedy="name the server's host and port: postgres://user@localhost/database",
+        )
+
+
 def _demands(tls: ExternalTls, study: Study, options: ExternalOptions) -> bool:
     """Whether how TLS is to be used rules out the cases in the clear that the study has."""
-    return tls.mode in DEMANDING and has_plaintext(study) and not options.allow_plaintext
+    return bool(tls.demanded_by) and has_plaintext(study) and not options.allow_plaintext
 
 
 def _checking_tls(study: Study, options: ExternalOptions, allowed: Allowed) -> Callable[[ExternalTls], None]:
@@ -144,8 +163,18 @@ def _checking_tls(study: Study, options: ExternalOptions, allowed: Allowed) -> C
             )
         if _demands(tls, study, options) and allowed.asks_plaintext:
             raise UserMistake(
-                f"{tls.mode_by} demands TLS, and --tls off logs in without it",
+                f"{tls.demanded_by} demands TLS, and --tls off logs in without it",
                 remedy="permit it with --allow-plaintext; even then the password itself goes over TLS alone",
+            )
+        if tls.bound_by and options.allow_plaintext and has_plaintext(study):
+            raise UserMistake(
+                f"{tls.bound_by} binds logins to a TLS channel, and --allow-plaintext has some without TLS",
+                remedy="leave one of the two out",
+            )
+        if tls.direct and any(case.tls == DIRECT_TLS for case in study.included()):
+            raise UserMistake(
+                f"sslnegotiation=direct has TLS begin at once in every case, not in {DIRECT_TLS} alone",
+                remedy="leave one of the two out",
             )
 
     return check

@@ -231,7 +231,13 @@ def knowing_added(study: Study) -> Study:
         if entry.name in wanted
     }
     servers = {name: abilities for name, abilities in known.items() if abilities is not None}
-    return rebuilt(study, "server", servers=servers) if servers else study
+    return rebuilt(study, "server", servers={**study.servers, **servers}) if servers else study
+
+
+def knowing_external(study: Study, servers: ExternalServers) -> Study:
+    """The study with the products of its external servers, as far as their addresses say them."""
+    known = servers.abilities
+    return rebuilt(study, "server", servers={**study.servers, **known}) if known else study
 
 
 def _abilities(name: str, product: ProductName) -> ServerAbilities | None:

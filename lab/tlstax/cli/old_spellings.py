@@ -26,6 +26,7 @@ from tlstax.cli.options import (
     ServerHost,
 )
 from tlstax.cli.runs_app import ExploreOptions, OpenOptions, PackOptions, PublishOptions, WatchOptions
+from tlstax.external.given_password import GivenPassword
 from tlstax.support.errors import TlstaxError, UserMistake
 
 NOW = {
@@ -43,7 +44,7 @@ NOW = {
 old_app = typer.Typer()
 
 
-def follow(words: Sequence[str], password: bytes | None = None) -> int:
+def follow(words: Sequence[str], password: GivenPassword | None = None) -> int:
     """Say the line that is to be typed from now on, and carry it out; the exit status."""
     from tlstax.cli.app import command_line
     from tlstax.cli.streams import tell

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tlstax.cli.command import FromEnvironment, With
+from tlstax.external.given_password import GivenPassword
 
 if TYPE_CHECKING:
     from tlstax.external.access import AccessOptions
@@ -155,7 +156,10 @@ class LoginOptions:
 
     ssl_mode: Annotated[
         str | None,
-        typer.Option(help="At an external server: PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY."),
+        typer.Option(
+            help="At an external server: PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY; at PostgreSQL "
+            "also libpq's words."
+        ),
     ] = None
     ssl_ca: Annotated[
         str | None, typer.Option(help="For an external server: trusted certificates (PEM).")
@@ -166,12 +170,15 @@ class LoginOptions:
     ssl_key: Annotated[str | None, typer.Option(help="For an external server: its key (PEM).")] = None
     defaults_file: Annotated[
         Path | None,
-        typer.Option(help="For an external server: a my.cnf whose [client] section has user and password."),
+        typer.Option(
+            help="For an external MySQL or MariaDB: a my.cnf whose [client] section has user and password."
+        ),
     ] = None
     login_path: Annotated[
-        str | None, typer.Option(help="For an external server: a login path of mysql_config_editor.")
+        str | None,
+        typer.Option(help="For an external MySQL or MariaDB: a login path of mysql_config_editor."),
     ] = None
-    given_password: Annotated[bytes | None, FromEnvironment] = field(default=None, repr=False)
+    given_password: Annotated[GivenPassword, FromEnvironment] = field(default_factory=GivenPassword)
 
     def access(self, url: str = "", server_host: str | None = None) -> AccessOptions:
         """The same about the server at this address, whose process is looked at on `server_host`."""

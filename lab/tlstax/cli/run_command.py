@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.measure_app import RunOptions
-from tlstax.cli.measuring import bounded, knowing_added, measure, new_request, shown_as
+from tlstax.cli.measuring import bounded, knowing_added, knowing_external, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, needs_external, warn
-from tlstax.external.tls import VERIFYING
+from tlstax.external.tls import VERIFYING, mode_named
 from tlstax.records.trial import Changes
 from tlstax.specimens import authorities
 from tlstax.specimens.authorities import Bundle
@@ -80,7 +80,7 @@ def run_command(options: RunOptions) -> int:
 def _verifying(options: RunOptions) -> ExternalOptions:
     """What was said of external servers: they are verified by the file of --trust where none was named."""
     external, login = options.external, options.external.login
-    if login.ssl_ca is not None or (login.ssl_mode or "").upper() not in VERIFYING:
+    if login.ssl_ca is not None or mode_named(login.ssl_mode) not in VERIFYING:
         return external
     return replace(external, login=replace(login, ssl_ca=options.trust))
 
@@ -110,7 +110,7 @@ def _at_external_servers(
     if options.table is not None:
         key = existing_table.parse(options.table)
         (access,) = external.servers.values()
-        study = reading(study, key, existing_table.key_range(access, key))
+        study = reading(study, key, existing_table.key_range(access, key), access.address)
     external = replace(external, addresses=addresses)
     return replace(request, study=study, external=external, bundle=bundle)
 
@@ -207,15 +207,19 @@ def study_of(
     `servers` are the external ones among the servers that were typed, `bundle` is the file of authorities,
     `addresses` are other ways to one of them.
     """
-    study = load_study("tax")
+    study = knowing_external(load_study("tax"), servers)
     if options.table is not None:
         if options.workload is not None:
             raise UserMistake(
                 "--table says what is read, and --workload as well", remedy="leave one of the two out"
             )
         from tlstax.external import existing_table
+        from tlstax.external.access import address_of
 
-        study = reading(study, existing_table.parse(options.table), existing_table.UNKNOWN)
+        key, address = existing_table.parse(options.table), None
+        for own in servers.by_level.values():
+            address = address_of(own)
+        study = reading(study, key, existing_table.UNKNOWN, address)
     if named := servers.named(_typed(options)) if servers.levels or not servers else ():
         study = override(study, "server", named, external=servers.levels)
     typed = (
@@ -306,11 +310,16 @@ def _addresses(options: RunOptions) -> dict[str, ExternalAddress]:
     return found
 
 
-def reading(study: Study, key: TableKey, drawn_from: KeyRange) -> Study:
-    """The study with selects of keys of a table that is there, in place of those from one of ours."""
+def reading(
+    study: Study, key: TableKey, drawn_from: KeyRange, address: ExternalAddress | None = None
+) -> Study:
+    """The study with selects of keys of a table that is there, in place of those from one of ours.
+
+    `address` is where it is, None where it is at a server of MySQL's family.
+    """
     from tlstax.external import existing_table
 
-    own = existing_table.workloads(key, drawn_from)
+    own = existing_table.workloads(key, drawn_from, address)
     named = study.model_copy(update={"workloads": {**study.workloads, **own}})
     return override(named, "workload", list(own), option="--table")
 

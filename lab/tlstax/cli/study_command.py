@@ -13,7 +13,15 @@ from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.measure_app import PlanOptions, StudyRunOptions
-from tlstax.cli.measuring import bounded, ending_with, knowing_added, measure, new_request, shown_as
+from tlstax.cli.measuring import (
+    bounded,
+    ending_with,
+    knowing_added,
+    knowing_external,
+    measure,
+    new_request,
+    shown_as,
+)
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import show, show_found, show_json, tell, terminal_width
 from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, external_among, typed_servers
@@ -148,6 +156,7 @@ def changed(study: Study, changes: Changes, servers: ExternalServers = ExternalS
     `servers` are the external ones that are named there.
     """
     chosen, as_written = [], study
+    study = knowing_external(study, servers)
     for setting in changes.set:
         factor, levels = quantities.setting(servers.setting(setting))
         chosen.append(factor)

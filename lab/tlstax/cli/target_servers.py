@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import tell
-from tlstax.study.server_abilities import abilities_named
+from tlstax.study.product import is_postgresql_url
+from tlstax.study.server_abilities import EXTERNAL_POSTGRESQL, UNNAMED, ServerAbilities, abilities_named
 from tlstax.support.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -23,15 +24,21 @@ def warn(sentence: str) -> None:
 def external_url(server: str | None) -> str:
     """The external server's address, where --server names one; empty for a private server's name.
 
-    UserMistake for one of a product of which only private servers are measured.
+    UserMistake for one of a product that only runs of a study know.
     """
     if server is None or "://" not in server:
         return ""
-    # Who measures private servers needs nothing of what gets into others.
-    from tlstax.external.access import check_product
-
-    check_product(server)
+    check_known_url(server)
     return server
+
+
+def check_known_url(url: str) -> None:
+    """UserMistake where a command that knows MySQL and MariaDB alone is given a PostgreSQL's address."""
+    if is_postgresql_url(url):
+        raise UserMistake(
+            "an external PostgreSQL server is known to `tlstax run`, `study run` and `ab` alone",
+            remedy="measure it with `tlstax run --server postgres://user@host/database`",
+        )
 
 
 def check_known_product(server: str | None, command: str) -> None:
@@ -80,6 +87,12 @@ class ExternalServers:
         """Their levels of the factor `server`."""
         return tuple(level for level in self.by_level if level is not None)
 
+    @property
+    def abilities(self) -> dict[str, ServerAbilities]:
+        """What they can do, as far as their addresses say that."""
+        urls = {level or UNNAMED: own.url for level, own in self.by_level.items()}
+        return {level: EXTERNAL_POSTGRESQL for level, url in urls.items() if is_postgresql_url(url)}
+
     def alone(self) -> ExternalServers:
         """The same of a study that names no server."""
         (options,) = self.by_level.values()
@@ -112,14 +125,17 @@ def external_among(
     Options of which there is one for each are told apart. UserMistake for a bad address, for two that are
     called the same, and for options without an external server.
     """
-    urls = [text for text in dict.fromkeys(typed) if "://" in text]
+    texts = tuple(typed)
+    urls = [text for text in dict.fromkeys(texts) if "://" in text]
     if not urls:
         for name in options.given():
             raise needs_external(name, where)
         return ExternalServers(options)
     # Who measures private servers needs nothing of what gets into others.
     from tlstax.external import access as external_access
+    from tlstax.external import libpq
 
+    libpq.check_one_host(texts)
     each = external_access.of_each(options.access, urls)
     by_level: dict[str | None, AccessOptions] = {}
     level_of: dict[str, str] = {}

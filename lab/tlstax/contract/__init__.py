@@ -47,7 +47,7 @@ from tlstax.contract.job import (
     TcpEndpoint,
     UnixEndpoint,
 )
-from tlstax.contract.server import AuthMethod, MySqlServer, PostgreSqlServer, Server
+from tlstax.contract.server import AuthMethod, MySqlServer, PostgreSqlServer, Server, SslNegotiation
 from tlstax.contract.tls import (
     Handshakes,
     Negotiated,
@@ -115,6 +115,7 @@ __all__ = [
     "Sequence",
     "Server",
     "Slice",
+    "SslNegotiation",
     "Statement",
     "TcpEndpoint",
     "Tls",

@@ -14,6 +14,10 @@ channel, has none there. `none` is a server that asks for nothing: trust, peer, 
 client's."""
 
 
+SslNegotiation = Literal["request", "direct"]
+"""How TLS begins at PostgreSQL: after the client's question and the server's answer, or at once."""
+
+
 class MySqlServer(Frozen):
     """MySQL, or MariaDB, which speaks as it does."""
 
@@ -30,7 +34,7 @@ class PostgreSqlServer(Frozen):
     """
 
     kind: Literal["postgresql"] = "postgresql"
-    ssl_negotiation: Literal["request", "direct"] = "request"
+    ssl_negotiation: SslNegotiation = "request"
     require_auth: tuple[AuthMethod, ...] = ()
 
 

@@ -1,10 +1,13 @@
 """How to get into an external server: its URL and the options that go with it, combined.
 
 A URL is `mysql://user@host:port/schema`, or of a Unix socket `mysql://user@/schema?socket=/path`.
+PostgreSQL's are as libpq has them (`libpq.py`): `postgres://user@host:port/database`, and
+`postgres://user@/database?host=/folder`.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,13 +15,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tlstax.contract import Endpoint, TcpEndpoint, UnixEndpoint
+from tlstax.contract import AuthMethod, Endpoint, TcpEndpoint, UnixEndpoint
+from tlstax.external import libpq
 from tlstax.external import tls as external_tls
-from tlstax.external.given_password import PASSWORD_VARIABLE, REMEDY
+from tlstax.external.given_password import LIBPQ_VARIABLE, PASSWORD_VARIABLE, REMEDY, GivenPassword
+from tlstax.external.libpq import Said, Word
 from tlstax.external.option_files import Groups, login_path, read_option_file, understood
 from tlstax.external.tls import ExternalTls
 from tlstax.observers import far_process
 from tlstax.observers.far_process import SshHost
+from tlstax.study.product import Family, is_postgresql_url
 from tlstax.support.credentials import url_has_password
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
@@ -36,7 +42,8 @@ class ExternalAddress:
     """Where an external server is, who goes there and in which schema, as far as the URL says.
 
     With a `socket`, the path of a Unix socket, it is on this machine: `host` is what certificates are checked
-    for then.
+    for then. `product` is the family whose protocol is spoken there. `database` is PostgreSQL's, which a
+    login names, and `schema` a namespace within it; what MySQL calls a schema, a login names.
     """
 
     host: str
@@ -44,6 +51,8 @@ class ExternalAddress:
     user: str | None = None
     schema: str | None = None
     socket: str | None = None
+    product: Family = "mysql"
+    database: str | None = None
 
     @property
     def endpoint(self) -> Endpoint:
@@ -60,15 +69,11 @@ class ExternalAddress:
 
 
 def parse_url(url: str) -> ExternalAddress:
-    """The parts of a URL; UserMistake when it is not one, or holds a password.
+    """The parts of a URL of MySQL's family; UserMistake when it is not one, or holds a password.
 
     No message repeats the URL, since a password may stand in it.
     """
-    if url_has_password(url):
-        raise UserMistake(
-            "a password may not stand in the server's URL, where other users and logs can see it",
-            remedy=REMEDY,
-        )
+    _check_no_password(url)
     if "," in url:
         raise UserMistake(
             "the server's URL has a comma, which stands between servers",
@@ -79,7 +84,6 @@ def parse_url(url: str) -> ExternalAddress:
         port = parts.port
     except ValueError as error:
         raise UserMistake("the server's URL has a bad host or port", remedy=URL_SHAPE) from error
-    check_product(url)
     if parts.scheme not in {"mysql", "mariadb"}:
         raise UserMistake("the server's URL does not begin with mysql://", remedy=URL_SHAPE)
     socket = _socket(parts)
@@ -94,12 +98,11 @@ def parse_url(url: str) -> ExternalAddress:
     )
 
 
-def check_product(url: str) -> None:
-    """UserMistake for the URL of a server of which only private ones are measured, as libpq writes it."""
-    if url.lower().startswith(("postgres://", "postgresql://")):
+def _check_no_password(url: str) -> None:
+    if url_has_password(url):
         raise UserMistake(
-            "an external PostgreSQL server cannot be measured or inspected yet",
-            remedy="`tlstax run --server postgresql-18` measures a private one",
+            "a password may not stand in the server's URL, where other users and logs can see it",
+            remedy=REMEDY,
         )
 
 
@@ -115,16 +118,20 @@ def _socket(parts: SplitResult) -> str | None:
     decoded = _decoded(path, "socket") or ""
     if not decoded.startswith("/") or "\0" in decoded:
         raise UserMistake("the socket in the server's URL is not a path from /", remedy=SOCKET_SHAPE)
-    if len(decoded.encode()) > LONGEST_SOCKET:
-        raise UserMistake(
-            f"the socket in the server's URL has a path of more than {LONGEST_SOCKET} bytes",
-            remedy="connect to a link of a shorter name, or over TCP",
-        )
+    _check_length(decoded)
     if parts.hostname not in {None, LOCALHOST} or parts.port is not None:
         raise UserMistake(
             "the server's URL names a host or a port, and a socket of this machine", remedy=SOCKET_SHAPE
         )
     return decoded
+
+
+def _check_length(path: str) -> None:
+    if len(path.encode()) > LONGEST_SOCKET:
+        raise UserMistake(
+            f"the socket in the server's URL has a path of more than {LONGEST_SOCKET} bytes",
+            remedy="connect to a link of a shorter name, or over TCP",
+        )
 
 
 def _checked_port(port: int) -> int:
@@ -156,9 +163,9 @@ def _decoded(text: str | None, what: str) -> str | None:
 class AccessOptions:
     """What the user said about the server, as the mysql client names it.
 
-    The URL wins over the login path, and that over the groups for clients of the defaults file.
-    `given_password` is what TLSTAX_PASSWORD held, None where it was not set. `server_host` is where it runs,
-    `ssh://…`, None where nobody is to look at its process.
+    The URL wins over the login path, and that over the groups for clients of the defaults file; at PostgreSQL
+    over what libpq takes beside it. `given_password` is what the environment held. `server_host` is where it
+    runs, `ssh://…`, None where nobody is to look at its process.
     """
 
     url: str
@@ -168,7 +175,7 @@ class AccessOptions:
     ssl_key: str | None = None
     defaults_file: Path | None = None
     login_path: str | None = None
-    given_password: bytes | None = field(default=None, repr=False)
+    given_password: GivenPassword = field(default_factory=GivenPassword)
     server_host: str | None = None
 
     def given(self) -> list[str]:
@@ -190,6 +197,8 @@ class ExternalAccess:
     """An external server's address, who logs in there, and how TLS is used on the way.
 
     `host` is the machine that it runs on, where its process is to be watched; None where it is not.
+    `require_auth` has the ways of logging in to PostgreSQL that are good enough, as the contract has them;
+    empty means whichever the server asks for. `auth_by` is what the user said that by.
     """
 
     address: ExternalAddress
@@ -197,6 +206,18 @@ class ExternalAccess:
     password: str = field(repr=False)
     tls: ExternalTls = field(default_factory=ExternalTls)
     host: SshHost | None = None
+    require_auth: tuple[AuthMethod, ...] = ()
+    auth_by: str = ""
+
+    @property
+    def product(self) -> Family:
+        """The family whose protocol is spoken there. MariaDB is told from MySQL by the server's own word."""
+        return self.address.product
+
+    @property
+    def database(self) -> str:
+        """PostgreSQL's database that logins name: the user's own where none was said, as with libpq."""
+        return self.address.database or self.user
 
 
 _OF_EACH = ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "defaults_file", "login_path", "server_host")
@@ -233,7 +254,9 @@ def _divided(name: str, value: str | Path | None, count: int) -> list[Any]:
 
 
 def address_of(options: AccessOptions) -> ExternalAddress:
-    """Where the server is: by the URL, and by the files' port where that has none. Raises UserMistake."""
+    """Where the server is: by the URL, and by what clients read beside it. Raises UserMistake."""
+    if is_postgresql_url(options.url):
+        return _address(_said_to_libpq(options))
     address = parse_url(_in_utf8(options.url, "the server's URL"))
     said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
     return _with_port(address, options.url, _value_of(dict(said.options), "port"))
@@ -251,8 +274,12 @@ def settle(
     that names what is not heeded of a file.
     The password is taken from the login path, the defaults file, the environment variable TLSTAX_PASSWORD
     (which may be empty for an account without one), or from `ask`, which is given the text of a prompt.
-    A file that names it without saying what it is leaves it to the others.
+    A file that names it without saying what it is leaves it to the others. PostgreSQL's is taken from
+    TLSTAX_PASSWORD, the service, PGPASSWORD, the password file, or from `ask`; where there is none the server
+    may want none.
     """
+    if is_postgresql_url(options.url):
+        return _settled_by_libpq(options, ask, check, warn)
     address = parse_url(_in_utf8(options.url, "the server's URL"))
     host = None if options.server_host is None else far_process.parsed(options.server_host)
     said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
@@ -285,8 +312,8 @@ def settle(
         check(tls)
     if password is not None:
         password = _in_utf8(password, f"the password of {user} in the file")
-    elif options.given_password is not None:
-        password = _in_utf8(options.given_password.decode(errors="surrogateescape"), PASSWORD_VARIABLE)
+    elif options.given_password.own is not None:
+        password = _from_environment(options.given_password.own, PASSWORD_VARIABLE)
     else:
         password = _asked(user, address, ask)
     for what, text in (("user", user), ("schema", address.schema or ""), ("password", password)):
@@ -294,8 +321,94 @@ def settle(
     return ExternalAccess(address=address, user=user, password=password, tls=tls, host=host)
 
 
+def _settled_by_libpq(
+    options: AccessOptions,
+    ask: Callable[[str], str] | None,
+    check: Callable[[ExternalTls], None] | None,
+    warn: Callable[[str], None],
+) -> ExternalAccess:
+    host = None if options.server_host is None else far_process.parsed(options.server_host)
+    for name, value in (("--defaults-file", options.defaults_file), ("--login-path", options.login_path)):
+        if value is not None:
+            raise UserMistake(
+                f"{name} names a file of MySQL's, which says nothing of a PostgreSQL server",
+                remedy="leave it out; ~/.pgpass and a service (?service=…) are what libpq reads",
+            )
+    said = _said_to_libpq(options)
+    if sentence := libpq.unheeded_words(said):
+        warn(sentence)
+    address, user = _address(said), libpq.user_of(said)
+    require_auth, auth_by = libpq.methods_of(said)
+    tls = external_tls.of_libpq(said, os.environ)
+    if check is not None:
+        check(tls)
+    password = _password_of_libpq(options.given_password, said, address, user)
+    if password is None:
+        password = "" if ask is None else _asked(user, address, ask)
+    access = ExternalAccess(address, user, password, tls, host, require_auth, auth_by)
+    for what, text in (("user", user), ("database", access.database), ("password", password)):
+        _check_text(text, f"the {what} for {address}")
+    return access
+
+
+def _said_to_libpq(options: AccessOptions) -> Said:
+    """What libpq would be told, with our own options for the same."""
+    url = _in_utf8(options.url, "the server's URL")
+    _check_no_password(url)
+    typed = {
+        "sslmode": ("--ssl-mode", options.ssl_mode),
+        "sslrootcert": ("--ssl-ca", options.ssl_ca),
+        "sslcert": ("--ssl-cert", options.ssl_cert),
+        "sslkey": ("--ssl-key", options.ssl_key),
+    }
+    words = {
+        keyword: Word(_in_utf8(value, name), f"{name}={value}" if keyword == "sslmode" else name)
+        for keyword, (name, value) in typed.items()
+        if value
+    }
+    said = libpq.said_of(url, words, os.environ)
+    for word in said.words.values():
+        _in_utf8(word.value, word.by)
+    return said
+
+
+def _address(said: Said) -> ExternalAddress:
+    """Where libpq would go."""
+    (host, directory), port = libpq.host_of(said), libpq.port_of(said)
+    path = None if directory is None else libpq.socket_in(directory, port)
+    if path is not None:
+        _check_length(path)
+    return ExternalAddress(
+        host=host,
+        port=port,
+        user=said.value("user") or None,
+        schema=said.value(libpq.SCHEMA) or None,
+        socket=path,
+        product="postgresql",
+        database=said.value("dbname") or None,
+    )
+
+
+def _password_of_libpq(given: GivenPassword, said: Said, address: ExternalAddress, user: str) -> str | None:
+    """The first that there is, as libpq takes them after our own variable; None where there is none."""
+    if given.own is not None:
+        return _from_environment(given.own, PASSWORD_VARIABLE)
+    if said.service_password is not None:
+        return _in_utf8(said.service_password, "the password of the service")
+    if given.libpq:
+        return _from_environment(given.libpq, LIBPQ_VARIABLE)
+    host = address.host if address.socket is None else str(Path(address.socket).parent)
+    database = address.database or user
+    stored = libpq.stored_password(said, (host, str(address.port), database, user), os.environ)
+    return None if stored is None else _in_utf8(stored, "the password in the password file")
+
+
+def _from_environment(value: bytes, variable: str) -> str:
+    return _in_utf8(value.decode(errors="surrogateescape"), variable)
+
+
 def _check_text(text: str, what: str) -> None:
-    """MySQL's protocol has these as text that ends with a NUL. The text itself is not shown."""
+    """Both protocols have these as text that ends with a NUL. The text itself is not shown."""
     if "\0" in _in_utf8(text, what):
         raise UserMistake(f"{what} has a NUL in it", remedy="give it without")
 
@@ -338,6 +451,8 @@ def _value_of(stored: dict[str, str | None], option: str) -> str | None:
 
 def _asked(user: str, address: ExternalAddress, ask: Callable[[str], str] | None) -> str:
     remedy = f"set {PASSWORD_VARIABLE}, or name a file with --defaults-file or --login-path"
+    if address.product == "postgresql":
+        remedy = f"set {PASSWORD_VARIABLE} or {LIBPQ_VARIABLE}, or have a line for it in ~/.pgpass"
     if ask is None:
         raise UserMistake(f"no password was given for {user} at {address}", remedy=remedy)
     try:

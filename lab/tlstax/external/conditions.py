@@ -7,18 +7,16 @@ get in without TLS answers nothing, and one that may not drop what it creates wo
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tlstax.external import connection as external_connection
 from tlstax.external import failures as external_failures
 from tlstax.external.access import ExternalAccess
-from tlstax.mysql import accounts, schema, server_facts, server_tls, session
-from tlstax.mysql.database import NOT_ALLOWED, error_number
-from tlstax.sql.database import Database, SqlError
-from tlstax.support.errors import UserMistake
+from tlstax.external.tls import ExternalTls
+from tlstax.products.external import ExternalProduct, external_product
+from tlstax.sql.database import Database, GuardedDatabase, SqlError
+from tlstax.support.errors import TlstaxError, UserMistake
 from tlstax.support.text import counted
-
-LEAST_ROWS = 1000
-"""An answer may have as many rows at the least."""
 
 OTHER_SERVER = "or measure a private server of that version"
 
@@ -38,10 +36,20 @@ class Intent:
 READS_ONLY = Intent()
 
 
-def check(database: Database, access: ExternalAccess, schema_name: str, intent: Intent) -> None:
+def check(database: GuardedDatabase, access: ExternalAccess, schema_name: str, intent: Intent) -> None:
     """UserMistake where the run cannot be made. Raises SqlError where the server does not answer."""
-    terms = accounts.terms(database)
-    _check_sessions(database, access, intent)
+    product = external_product(access.product)
+    if product.session.has_pooler(database):
+        raise UserMistake(
+            f"a pooler answers at {access.address}, and what the server counts, locks and says of TLS is of "
+            "the pooler's own connections",
+            remedy="name the server itself in the URL, and the pooler as a way to it: --address "
+            f"direct,pooler={access.address}",
+        )
+    terms = product.accounts.terms(database)
+    hindrance = product.session.hindrance(database, writes=intent.writes)
+    if hindrance is not None:
+        raise UserMistake(f"{access.address} {hindrance[0]}", remedy=hindrance[1])
     for name, limit in terms.hourly:
         raise UserMistake(
             f"the account {access.user} at {access.address} is limited to {limit:,} an hour ({name}), which "
@@ -49,7 +57,10 @@ def check(database: Database, access: ExternalAccess, schema_name: str, intent: 
             remedy=f"use an account without such a limit, or ALTER USER … WITH {name} 0",
         )
     if intent.makes:
-        _check_drops(database, access, schema_name)
+        nothing = product.session.why_nothing_is_made(database)
+        if nothing is not None:
+            raise NothingMayBeMade(f"{access.address} {nothing[0]}", remedy=nothing[1])
+        _check_drops(product, database, access, schema_name)
 
 
 def no_plaintext(database: Database, access: ExternalAccess) -> UserMistake | None:
@@ -58,20 +69,39 @@ def no_plaintext(database: Database, access: ExternalAccess) -> UserMistake | No
     UserMistake where it offers no TLS beside which plaintext would stand. Raises SqlError where the server
     does not answer.
     """
-    if not server_tls.offers_tls(database):
+    product = external_product(access.product)
+    if not product.server_tls.offers_tls(database):
         raise UserMistake(
             f"{access.address} does not offer TLS, so there is nothing to compare",
             remedy="turn TLS on at the server",
         )
-    if server_facts.requires_tls(database):
+    if product.name == "postgresql":
+        return _no_plaintext_by_hosts(access)
+    if product.server_facts.requires_tls(database):
         return UserMistake(
             f"{access.address} accepts encrypted connections only (require_secure_transport is ON)",
             remedy=f"set require_secure_transport=OFF there for the run, {OTHER_SERVER}",
         )
-    if requires := accounts.terms(database).requires:
+    if requires := product.accounts.terms(database).requires:
         return UserMistake(
             f"the account {access.user} at {access.address} may log in over TLS only (REQUIRE {requires})",
             remedy=f"use an account that was made with REQUIRE NONE, {OTHER_SERVER}",
+        )
+    return None
+
+
+def _no_plaintext_by_hosts(access: ExternalAccess) -> UserMistake | None:
+    """That PostgreSQL lets the account in over TLS only, which one login in the clear shows.
+
+    An ordinary account may not read pg_hba.conf. No password is sent in the clear (`postgres_login.py`).
+    """
+    in_the_clear = replace(access, tls=ExternalTls(mode="DISABLED"))
+    try:
+        external_connection.close(external_connection.connect(in_the_clear, access.address.schema))
+    except TlstaxError as error:
+        return UserMistake(
+            f"{access.address} lets {access.user} in over TLS only ({error.message})",
+            remedy=f"have a line for it in pg_hba.conf that takes any connection (host), {OTHER_SERVER}",
         )
     return None
 
@@ -81,7 +111,7 @@ def check_connect_errors(database: Database, access: ExternalAccess, least: int,
 
     `what_for` breaks off as many. Returns the limit, None where the server does not tell.
     """
-    limit = server_facts.most_connect_errors(database)
+    limit = external_product(access.product).server_facts.most_connect_errors(database)
     if limit is None or limit > least:
         return limit
     raise UserMistake(
@@ -91,29 +121,14 @@ def check_connect_errors(database: Database, access: ExternalAccess, least: int,
     )
 
 
-def _check_sessions(database: Database, access: ExternalAccess, intent: Intent) -> None:
-    """UserMistake where what the server sets for all connections keeps load clients from their work."""
-    defaults = session.defaults(database)
-    if defaults.rows_at_most < LEAST_ROWS:
-        raise UserMistake(
-            f"{access.address} cuts every answer to {counted(defaults.rows_at_most, 'row')} "
-            "(sql_select_limit)",
-            remedy="SET GLOBAL sql_select_limit = 18446744073709551615 there for the run",
-        )
-    if intent.writes and not defaults.commits:
-        raise UserMistake(
-            f"{access.address} opens connections without autocommit, so that what a workload writes would "
-            "never be committed",
-            remedy="set autocommit=ON there for the run, or choose workloads that only read",
-        )
-
-
-def _check_drops(database: Database, access: ExternalAccess, schema_name: str) -> None:
+def _check_drops(
+    product: ExternalProduct, database: Database, access: ExternalAccess, schema_name: str
+) -> None:
     """UserMistake where the account may not drop tables: the server is asked to drop one that is none."""
     try:
-        schema.drop_table_if_there(database, schema_name, f"tlstax_{secrets.token_hex(16)}")
+        product.schema.drop_table_if_there(database, schema_name, f"tlstax_{secrets.token_hex(16)}")
     except SqlError as error:
-        if error_number(error) not in NOT_ALLOWED:
+        if not product.database.is_not_allowed(error):
             raise
         refused = external_failures.of_refusal(access, error)
         raise UserMistake(

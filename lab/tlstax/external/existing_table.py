@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from tlstax.external import connection as external_connection
 from tlstax.external import failures as external_failures
-from tlstax.external.access import ExternalAccess
-from tlstax.mysql import schema
+from tlstax.external.access import ExternalAccess, ExternalAddress
+from tlstax.products.external import external_product
 from tlstax.sql.database import Database, SqlError
 from tlstax.study.workloads.user_defined import UserWorkload, reading_keys
 from tlstax.support.credentials import quoted
@@ -18,7 +18,6 @@ from tlstax.support.errors import UserMistake
 
 SHAPE = "write a table of the schema in the URL and its key, such as orders.id"
 
-_INTEGERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint"})
 _MOST = 2**63 - 1
 """The largest that a load client draws."""
 
@@ -49,14 +48,23 @@ UNKNOWN = KeyRange(1, 1)
 def parse(text: str) -> TableKey:
     """From `orders.id`. Raises UserMistake."""
     table, _, column = text.rpartition(".")
-    if not table or not column or any(forbidden in text for forbidden in "`\0"):
+    if not table or not column or any(forbidden in text for forbidden in '`"\0'):
         raise UserMistake(f"--table: {quoted(text)} is not a table and its key", remedy=SHAPE)
     return TableKey(table, column)
 
 
-def workloads(key: TableKey, drawn_from: KeyRange) -> dict[str, UserWorkload]:
-    """The workloads that read rows of the table by keys of this range."""
-    return reading_keys(key.table, key.column, drawn_from.low, drawn_from.high)
+def workloads(
+    key: TableKey, drawn_from: KeyRange, address: ExternalAddress | None = None
+) -> dict[str, UserWorkload]:
+    """The workloads that read rows of the table at this address by keys of this range.
+
+    Without an address it is one of MySQL's family. UserMistake where the address has no schema.
+    """
+    if address is not None:
+        _check_has_schema(address)
+    schema = external_product("mysql" if address is None else address.product).schema
+    named = schema.quoted_table((address.schema if address is not None else None) or "", key.table)
+    return reading_keys(named, schema.quoted(key.column), drawn_from.low, drawn_from.high)
 
 
 def key_range(access: ExternalAccess, key: TableKey) -> KeyRange:
@@ -65,8 +73,7 @@ def key_range(access: ExternalAccess, key: TableKey) -> KeyRange:
     UserMistake where there is no such table or column, or rows cannot be read by it one at a time; as a
     login raises it otherwise.
     """
-    if access.address.schema is None:
-        raise UserMistake("--table names a table of a schema, and the URL names none", remedy=SHAPE)
+    _check_has_schema(access.address)
     database = external_connection.connect(access, access.address.schema)
     try:
         return _asked(database, access, key)
@@ -76,9 +83,16 @@ def key_range(access: ExternalAccess, key: TableKey) -> KeyRange:
         external_connection.close(database)
 
 
+def _check_has_schema(address: ExternalAddress) -> None:
+    if address.schema is None:
+        remedy = SHAPE if address.product == "mysql" else f"{SHAPE} (?schema=public)"
+        raise UserMistake("--table names a table of a schema, and the URL names none", remedy=remedy)
+
+
 def _asked(database: Database, access: ExternalAccess, key: TableKey) -> KeyRange:
-    where = f"{access.address.schema} at {access.address}"
-    columns = schema.column_types(database, key.table)
+    schema, named = external_product(access.product).schema, access.address.schema or ""
+    where = f"{named} at {access.address}"
+    columns = schema.column_types(database, named, key.table)
     if not columns:
         raise UserMistake(
             f"--table: {access.user} sees no table {key.table} in {where}",
@@ -90,18 +104,18 @@ def _asked(database: Database, access: ExternalAccess, key: TableKey) -> KeyRang
             f"--table: {key.table} in {where} has no column {key.column}",
             remedy=f"it has {', '.join(sorted(columns)[:8])}",
         )
-    if kind not in _INTEGERS:
+    if kind not in schema.INTEGERS:
         raise UserMistake(
             f"--table: {key} is of the type {kind}, and keys are drawn as whole numbers",
             remedy="name a column of a whole-number type that has an index",
         )
-    if not schema.begins_index(database, key.table, key.column):
+    if not schema.begins_index(database, named, key.table, key.column):
         raise UserMistake(
             f"--table: no index of {key.table} begins with {key.column}, so that each statement would read "
             "the whole table",
             remedy="name the first column of its primary key",
         )
-    found = schema.key_range(database, key.table, key.column)
+    found = schema.key_range(database, named, key.table, key.column)
     if found is None:
         raise UserMistake(f"--table: {key.table} in {where} has no rows", remedy="name a table that has some")
     if found[1] > _MOST:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -14,10 +15,11 @@ from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.given_password import PASSWORD_VARIABLE
 from tlstax.external.greeting import Greeting
-from tlstax.mysql.database import error_number
 from tlstax.results.inspection import Certificate
 from tlstax.sql import answers
+from tlstax.sql.answers import Malformed
 from tlstax.sql.database import SqlError
+from tlstax.study.product import Family
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import enumerated, shortened
 from tlstax.topics.inspection.concerns import BROKEN_HASHES, has_weak_key, path
@@ -201,8 +203,8 @@ def of_greeting(access: ExternalAccess, greeting: Greeting, timeout_s: float) ->
 def without_tls(access: ExternalAccess) -> UserMistake:
     """TLS was asked for and the server's greeting does not offer it."""
     return UserMistake(
-        f"{access.address} does not offer TLS, which {access.tls.mode_by} demands",
-        remedy="give the server a certificate (ssl_cert and ssl_key); its log says why it has none",
+        f"{access.address} does not offer TLS, which {access.tls.demanded_by} demands",
+        remedy=_WORDS[access.product]["certificate"],
     )
 
 
@@ -232,25 +234,46 @@ def of_tls(access: ExternalAccess, error: OSError, seen: Handshake) -> TlstaxErr
     if isinstance(error, ssl.SSLCertVerificationError):
         return _of_certificate(access, error, seen.chain())
     if isinstance(error, TimeoutError):
-        return MachineFault(
-            f"{where} sent its greeting and then nothing more", remedy="check the server's log"
-        )
-    reason = str(getattr(error, "reason", None) or error.strerror or error)
+        return MachineFault(f"{where} {_WORDS[access.product]['silent']}", remedy="check the server's log")
+    reason, words = str(getattr(error, "reason", None) or error.strerror or error), _WORDS[access.product]
     for known in HANDSHAKES:
         if known.reason in reason:
             said = known.message.format(version=seen.version or "an old version")
-            return MachineFault(f"the TLS handshake with {where} failed: {said}", remedy=known.remedy)
+            remedy = known.remedy.format_map(words)
+            return MachineFault(f"the TLS handshake with {where} failed: {said}", remedy=remedy)
     return MachineFault(
-        f"the TLS handshake with {where} failed ({reason})", remedy=f"look into the server's log; {ASK_EACH}"
+        f"the TLS handshake with {where} failed ({reason})",
+        remedy=f"look into the server's log{words['ask_each']}",
     )
 
 
-ASK_EACH = "tlstax inspect asks for each version, suite and curve alone, and says what the server takes"
+_WORDS: Mapping[Family, Mapping[str, str]] = {
+    "mysql": {
+        "certificate": "give the server a certificate (ssl_cert and ssl_key); its log says why it has none",
+        "own_file": "ssl_cert",
+        "silent": "sent its greeting and then nothing more",
+        "versions": "tls_version",
+        "suites": "ssl_cipher",
+        "inspect": "; tlstax inspect still talks to it",
+        "ask_each": "; tlstax inspect asks for each version, suite and curve alone, and says what the server "
+        "takes",
+    },
+    "postgresql": {
+        "certificate": "set ssl=on there, with ssl_cert_file and ssl_key_file; its log says why it has none",
+        "own_file": "ssl_cert_file",
+        "silent": "sent nothing more when TLS had begun",
+        "versions": "ssl_min_protocol_version",
+        "suites": "ssl_ciphers",
+        "inspect": "",
+        "ask_each": "",
+    },
+}
+"""What stands in remedies: settings by the family's names, and what tlstax has beside for it."""
 
 
 @dataclass(frozen=True)
 class FailedHandshake:
-    """Why a handshake failed, by a word of OpenSSL's: what it means, and what would help."""
+    """Why a handshake failed, by a word of OpenSSL's: what it means, and what would help, with `_WORDS`."""
 
     reason: str
     message: str
@@ -261,22 +284,22 @@ HANDSHAKES = (
     FailedHandshake(
         "UNSUPPORTED_PROTOCOL",
         "the server has {version} at most, which this machine's OpenSSL does not take",
-        "upgrade the server or have it offer TLS 1.2 (tls_version); tlstax inspect still talks to it",
+        "upgrade the server or have it offer TLS 1.2 ({versions}){inspect}",
     ),
     FailedHandshake(
         "ALERT_PROTOCOL_VERSION",
         "the server takes neither TLS 1.2 nor TLS 1.3",
-        "upgrade the server or have it offer TLS 1.2 (tls_version); tlstax inspect still talks to it",
+        "upgrade the server or have it offer TLS 1.2 ({versions}){inspect}",
     ),
     FailedHandshake(
         "ALERT_HANDSHAKE_FAILURE",
         "the server takes none of the suites, curves and signatures that this machine's OpenSSL offers",
-        f"have it take ECDHE, with a key of EC P-256 or RSA 2048; {ASK_EACH}",
+        "have it take ECDHE, with a key of EC P-256 or RSA 2048{ask_each}",
     ),
     FailedHandshake(
         "DH_KEY_TOO_SMALL",
         "the server exchanges keys by a Diffie-Hellman group that is too short to be safe",
-        f"have it take ECDHE (ssl_cipher), or upgrade it; {ASK_EACH}",
+        "have it take ECDHE ({suites}), or upgrade it{ask_each}",
     ),
     FailedHandshake(
         "KEY_TOO_SMALL",
@@ -286,17 +309,17 @@ HANDSHAKES = (
     FailedHandshake(
         "UNSAFE_LEGACY_RENEGOTIATION",
         "the server does not know secure renegotiation (RFC 5746)",
-        "upgrade the server; tlstax inspect still talks to it",
+        "upgrade the server{inspect}",
     ),
     FailedHandshake(
         "WRONG_CURVE",
         "the key of the server's certificate is on a curve that this machine's OpenSSL does not offer",
-        f"have a certificate issued for a key of EC P-256; {ASK_EACH}",
+        "have a certificate issued for a key of EC P-256{ask_each}",
     ),
     FailedHandshake(
         "SIGNATURE",
         "the server signs in a way that this machine's OpenSSL does not take",
-        f"have a certificate issued for a key of EC P-256 or RSA 2048; {ASK_EACH}",
+        "have a certificate issued for a key of EC P-256 or RSA 2048{ask_each}",
     ),
 )
 """In this order, since words of OpenSSL's contain each other."""
@@ -343,11 +366,12 @@ def _of_issuer(access: ExternalAccess, chain: Sequence[Certificate]) -> UserMist
             f"the certificate of {where} was issued by another {issuer} than the authority in {ca}",
             remedy="give --ssl-ca the certificate of the authority that issued the server's",
         )
+    own_file = _WORDS[access.product]["own_file"]
     what = "the certificate" if len(way) == 1 else f"the certificate of {way[-1].subject} in the chain"
     return UserMistake(
         f"{what} of {where} was issued by {issuer}, whose certificate the server did not send and {ca} "
         "does not have",
-        remedy=f"append the certificate of {issuer} to the file that the server's ssl_cert names; or give "
+        remedy=f"append the certificate of {issuer} to the file that the server's {own_file} names; or give "
         "it with --ssl-ca, if that is the authority that you trust",
     )
 
@@ -397,7 +421,7 @@ def _is_to_blame(own: Certificate, code: int) -> bool:
 
 def of_refusal(access: ExternalAccess, error: SqlError) -> TlstaxError:
     """The server refused a login or a statement, or the connection was lost."""
-    code = error_number(error)
+    code = _code_of(access, error)
     message = answers.message_of(error)
     known = meaning_of(code)
     if known is None:
@@ -405,7 +429,7 @@ def of_refusal(access: ExternalAccess, error: SqlError) -> TlstaxError:
     names = {
         "where": access.address,
         "user": access.user,
-        "schema": access.address.schema,
+        "schema": access.address.schema if access.product == "mysql" else access.database,
         "said": f"error {code}: {message}",
         "variable": PASSWORD_VARIABLE,
         "certificate": (
@@ -416,3 +440,19 @@ def of_refusal(access: ExternalAccess, error: SqlError) -> TlstaxError:
         "plain": " and without TLS" if access.tls.mode == "DISABLED" else "",
     }
     return known.fault(known.message.format_map(names), remedy=known.remedy.format_map(names))
+
+
+_MALFORMED: Mapping[Family, int | str] = {"mysql": 2027, "postgresql": "08P01"}
+"""What the clients of each family call an answer that is none (CR_MALFORMED_PACKET, protocol_violation)."""
+
+_UNCODED = "XX000"
+"""internal_error: of an error whose SQLSTATE is none by its form."""
+
+
+def _code_of(access: ExternalAccess, error: SqlError) -> int | str:
+    """The number, or the SQLSTATE, of an error; a server may send anything in its place."""
+    if isinstance(error, Malformed):
+        return _MALFORMED[access.product]
+    if access.product == "mysql":
+        return error.code if isinstance(error.code, int) else 0
+    return error.code if re.fullmatch("[0-9A-Z]{5}", str(error.code)) else _UNCODED

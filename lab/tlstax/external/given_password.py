@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tlstax.support import credentials
 from tlstax.support.errors import UserMistake
 
 PASSWORD_VARIABLE = "TLSTAX_PASSWORD"  # noqa: S105 (the variable's name)
-
+LIBPQ_VARIABLE = "PGPASSWORD"
 
 OTHERS = ("MYSQL_PWD",)
 """What the clients of MySQL take a password from (MySQL's manual, "Environment Variables")."""
@@ -35,12 +36,26 @@ def refuse_arguments(arguments: Sequence[str]) -> None:
             )
 
 
-def take() -> bytes | None:
-    """What the variable holds, None where it is not set; from now on it is not, nor is one of the others.
+@dataclass(frozen=True)
+class GivenPassword:
+    """Passwords of the environment: that of TLSTAX_PASSWORD for whichever server, and libpq's PGPASSWORD.
+
+    None where it was not set.
+    """
+
+    own: bytes | None = field(default=None, repr=False)
+    libpq: bytes | None = field(default=None, repr=False)
+
+
+def take() -> GivenPassword:
+    """What the variables hold; from now on they are not set, nor is one of the others.
 
     What remains is what the kernel shows of this very process, to its user and to root: the environment that
     it was started with (/proc/PID/environ, proc(5)).
     """
     for other in OTHERS:
         os.environ.pop(other, None)
-    return os.environb.pop(PASSWORD_VARIABLE.encode(), None)
+    return GivenPassword(
+        own=os.environb.pop(PASSWORD_VARIABLE.encode(), None),
+        libpq=os.environb.pop(LIBPQ_VARIABLE.encode(), None),
+    )

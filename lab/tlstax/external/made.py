@@ -2,7 +2,7 @@
 
 The record is a table of ours, `tlstax_made`, to which rows are only added: an account needs no more rights
 than for the load tables. By it the next run finds what one that was killed had made, and knows it again by
-its sign (`mysql/schema.py`). What counts is only what was signed with this machine's key
+its sign (`schema.py` of its product). What counts is only what was signed with this machine's key
 (`ownership.py`), a table as well as a row; what another machine left is named, with what drops it.
 
 - A table gets a signed comment of its own in the same statement that creates it. So whatever bears the
@@ -28,23 +28,18 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 
-from tlstax.external import ownership, sql_guard, workload_guard
+from tlstax.external import ownership, workload_guard
 from tlstax.external.ownership import Ownership
-from tlstax.external.sql_text import Creation, Place, Reading, Refused
-from tlstax.mysql import ownership_table, schema, server_facts, session, table
-from tlstax.mysql.database import OBJECT_EXISTS, PARSE_ERROR, error_number
-from tlstax.mysql.ownership_table import Entry
-from tlstax.mysql.schema import DROPPED_FIRST, KINDS, Thing
-from tlstax.mysql.session import NamedLock
+from tlstax.external.reading import Creation, Place, Reading, Refused
+from tlstax.external.workload_guard import guard_of
+from tlstax.products.external import ExternalProduct, Lock
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.schema_objects import RECORD, Entry, Thing
 from tlstax.sql.table_marks import Mark, not_ours
 from tlstax.study.workloads import KEPT
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import enumerated
-
-RECORD = ownership_table.NAME
-"""The record's name, `tlstax_made`."""
 
 RENEWED_EVERY_S = 60.0
 """How old the record's last row may become before another says that this run is still at work."""
@@ -69,13 +64,15 @@ class StatementRefused(Exception):
 class Made:
     """What this run has made in the schema, load tables among it, and the record of what else it makes."""
 
-    def __init__(self, name: str, owner: Ownership, node: str, warn: Warn) -> None:
+    def __init__(self, product: ExternalProduct, name: str, owner: Ownership, node: str, warn: Warn) -> None:
         self._schema, self._owner, self._node, self._warn = name, owner, node, warn
+        self._product, self._guard = product, guard_of(product)
+        self._schemas, self._records = product.schema, product.ownership_table
         self._run = secrets.token_hex(16)
         self._signs: dict[Thing, set[str]] = {}
         self._filled: set[Thing] = set()
         self._named: set[Thing] = set()
-        self._unsettled: tuple[Thing, NamedLock] | None = None
+        self._unsettled: tuple[Thing, Lock] | None = None
         self._renewed_s = 0.0
         self.has_begun = False
         self._is_bare = False
@@ -94,7 +91,7 @@ class Made:
         The schema was `named` by the user, or else is one that a tlstax may have created.
         UserMistake where a run is at work on another node, or a table of a name that we need is not ours.
         """
-        comments = schema.table_comments(database, self._schema)
+        comments = self._schemas.table_comments(database, self._schema)
         if RECORD in comments:
             self._check_idle(database)
         taken = {name for name in (*load_tables, RECORD) if name in comments}
@@ -106,11 +103,13 @@ class Made:
             raise self._left_by_another(database, foreign, named=named)
         if RECORD in comments:
             self._clear_left_over(database, comments, taken)
-            table.drop(database, RECORD)
+            self._drop_record(database)
         record = Thing("TABLE", RECORD)
         self._filled.add(record)
         self.has_begun = self._is_bare = True
-        if not ownership_table.create(database, self._owner.comment(record.kind, RECORD, "record")):
+        if not self._records.create(
+            database, self._schema, self._owner.comment(record.kind, RECORD, "record")
+        ):
             self._filled.discard(record)
             self.has_begun = False
             raise self._is_busy()
@@ -120,7 +119,7 @@ class Made:
         except SqlError:
             # A record without this run would be taken for another's, and be left there.
             with suppress(SqlError):
-                table.drop(database, RECORD)
+                self._drop_record(database)
                 self._filled.discard(record)
                 self.has_begun = False
             raise
@@ -139,8 +138,10 @@ class Made:
 
         Whoever interrupts us between making it and its first entry leaves an empty one, which is ours.
         """
-        has_entry = ownership_table.has(database, self._run)
-        is_ours_and_empty = self._is_bare and has_entry is False and ownership_table.is_empty(database)
+        has_entry = self._records.has(database, self._schema, self._run)
+        is_ours_and_empty = (
+            self._is_bare and has_entry is False and self._records.is_empty(database, self._schema)
+        )
         return True if is_ours_and_empty else has_entry
 
     def renew(self, database: Database, node: str | None = None) -> None:
@@ -156,7 +157,7 @@ class Made:
 
         Without the record, what is made from now on would not be found after a kill.
         """
-        comments = schema.table_comments(database, self._schema)
+        comments = self._schemas.table_comments(database, self._schema)
         if RECORD not in comments:
             raise MachineFault(
                 f"another has dropped {RECORD} in {self._schema}, where tlstax records what it makes there",
@@ -176,7 +177,7 @@ class Made:
         that is not known to leave everything of others as it is.
         """
         try:
-            reading = sql_guard.read(statement, place, self._schema, self._functions())
+            reading = self._guard.read(statement, place, self._schema, self._functions())
             has_work = self._check_names(database, reading)
         except Refused as why:
             raise UserMistake(
@@ -189,11 +190,11 @@ class Made:
 
     def check(self, database: Database, statement: str, place: Place) -> None:
         """Refused where a statement that a load client will say reaches what is not ours; SqlError."""
-        self._check_names(database, sql_guard.read(statement, place, self._schema, self._functions()))
+        self._check_names(database, self._guard.read(statement, place, self._schema, self._functions()))
 
     def owns(self, database: Database, thing: Thing) -> bool:
         """Whether this run has made it and it is still as it was made. Raises SqlError."""
-        current = schema.sign(database, self._schema, thing)
+        current = self._schemas.sign(database, self._schema, thing)
         if current is None or thing.name == RECORD:
             return False
         known = self._signs.get(thing)
@@ -204,11 +205,12 @@ class Made:
 
     def _check_names(self, database: Database, reading: Reading) -> bool:
         return workload_guard.check_names(
+            self._product,
             database,
             self._schema,
             reading,
             lambda thing: self.owns(database, thing),
-            lambda name: server_facts.as_kept(database, name),
+            lambda name: self._product.server_facts.as_kept(database, name),
         )
 
     def _functions(self) -> set[str]:
@@ -221,7 +223,7 @@ class Made:
         """
         if not self.has_begun:
             return []
-        comments = schema.table_comments(database, self._schema)
+        comments = self._schemas.table_comments(database, self._schema)
         self._filled |= {
             Thing("TABLE", name)
             for name in load_tables
@@ -233,28 +235,30 @@ class Made:
 
     def _create(self, database: Database, worker: Database, statement: str, creation: Creation) -> None:
         is_table = creation.kind in {"TABLE", "VIEW"}
-        name = server_facts.as_kept(database, creation.name) if is_table else creation.name
+        name = self._product.server_facts.as_kept(database, creation.name) if is_table else creation.name
         thing = Thing(creation.kind, name)
         comment = self._owner.comment(thing.kind, name, "made this for a workload")
-        marked = sql_guard.with_comment(statement, creation, comment)
+        marked = self._guard.with_comment(
+            statement, creation, self._schemas.quoted_table(self._schema, name), comment
+        )
         self._write(database, "intended", thing, comment if thing.kind == "TABLE" else "")
-        at_work = NamedLock(f"tlstax-{secrets.token_hex(16)}")
+        at_work = self._product.session.NamedLock(f"tlstax-{secrets.token_hex(16)}")
         at_work.take(worker)
         self._unsettled = thing, at_work
         if thing.kind == "TABLE":
             # Before it is made: whatever bears this comment when we are interrupted is ours.
             self._signs.setdefault(thing, set()).add(comment)
         try:
-            is_new = _created(worker, marked or statement, creation)
+            is_new = self._created(worker, marked or statement, creation)
         except StatementRefused as refused:
-            if marked is None or error_number(refused.error) != PARSE_ERROR:
+            if marked is None or not self._product.database.is_parse_error(refused.error):
                 self._give_up(database, thing, comment)
                 raise
             # The place for the comment was none after all.
-            is_new, marked = _created(worker, statement, creation), None
-        sign = schema.sign(database, self._schema, thing)
+            is_new, marked = self._created(worker, statement, creation), None
+        sign = self._schemas.sign(database, self._schema, thing)
         if marked is None and is_new and thing.kind == "TABLE":
-            sign = _commented(database, thing, comment)
+            sign = self._commented(database, thing, comment)
         if sign and (sign == comment if thing.kind == "TABLE" else is_new):
             self._signs.setdefault(thing, set()).add(sign)
             self._unsettled = None
@@ -284,7 +288,7 @@ class Made:
         deadline = time.monotonic() + BROKEN_OFF_S
         while time.monotonic() < deadline and at_work.holder(database) is not None:
             time.sleep(LOOK_AGAIN_S)
-        if thing.kind == "TABLE" or schema.sign(database, self._schema, thing) is None:
+        if thing.kind == "TABLE" or self._schemas.sign(database, self._schema, thing) is None:
             return []
         return [
             f"tlstax may have made {thing} in {self._schema}; that is not certain, so it stays there; "
@@ -297,8 +301,8 @@ class Made:
         Tables that are `kept` are used again.
         """
         open_steps: Counter[Thing] = Counter()
-        for step, kind, name, sign, proof in ownership_table.entries(database):
-            if kind not in KINDS or not self._owner.proves(proof, step, kind, name, sign):
+        for step, kind, name, sign, proof in self._records.entries(database, self._schema):
+            if kind not in self._schemas.KINDS or not self._owner.proves(proof, step, kind, name, sign):
                 continue
             thing = Thing(kind, name)
             open_steps[thing] += 1 if step == "intended" else -1
@@ -309,7 +313,7 @@ class Made:
                 self._signs.setdefault(Thing("TABLE", name), set()).add(comment)
         uncertain = []
         for thing in {*open_steps, *self._signs}:
-            current = schema.sign(database, self._schema, thing)
+            current = self._schemas.sign(database, self._schema, thing)
             if current is None or not self._is_ours(thing, current):
                 self._signs.pop(thing, None)
                 uncertain += [thing] if current is not None and open_steps[thing] > 0 else []
@@ -330,7 +334,7 @@ class Made:
 
     def _check_idle(self, database: Database) -> None:
         """UserMistake where a run is at work on another node of the cluster, whose lock is not seen here."""
-        busy_s = ownership_table.busy_elsewhere_s(database, self._node)
+        busy_s = self._records.busy_elsewhere_s(database, self._schema, self._node)
         if busy_s:
             minutes = math.ceil(busy_s / 60)
             raise self._is_busy(", on another node of the cluster", f" ({minutes} min if it was killed)")
@@ -344,15 +348,17 @@ class Made:
     def _left_by_another(self, database: Database, tables: Collection[str], *, named: bool) -> UserMistake:
         """These tables, and what the record among them names, are of a tlstax with another key, or none."""
         left = {Thing("TABLE", name) for name in tables}
-        for kind, name, sign in ownership_table.claimed_things(database) if RECORD in tables else ():
-            if kind in KINDS and sign and (kind != "TABLE" or ownership.looks_ours(sign)):
+        for kind, name, sign in (
+            self._records.claimed_things(database, self._schema) if RECORD in tables else ()
+        ):
+            if kind in self._schemas.KINDS and sign and (kind != "TABLE" or ownership.looks_ours(sign)):
                 thing = Thing(kind, name)
-                left |= {thing} if schema.sign(database, self._schema, thing) == sign else set()
+                left |= {thing} if self._schemas.sign(database, self._schema, thing) == sign else set()
         names = [str(thing) for thing in sorted(left)]
         lines = self._for_pasting(database, left)
         few = len(left) <= NAMED_AT_MOST
-        if few and not named and schema.listed(database, self._schema) <= {*names}:
-            lines += f" {schema.drop_statement(self._schema)};"
+        if few and not named and self._schemas.listed(database, self._schema) <= {*names}:
+            lines += f" {self._schemas.drop_statement(self._schema)};"
         return UserMistake(
             f"a tlstax of another version or on another machine seems to have left {enumerated(names)} in "
             f"{self._schema}, and this one drops only its own",
@@ -362,8 +368,8 @@ class Made:
     def _for_pasting(self, database: Database, things: Collection[Thing]) -> str:
         """The statements that drop these, as many as a sentence holds; the record, which names all, last."""
         record = Thing("TABLE", RECORD)
-        others = schema.object_drop_statements(database, self._schema, {*things} - {record})
-        lines = others + schema.object_drop_statements(database, self._schema, {*things} & {record})
+        others = self._schemas.object_drop_statements(database, self._schema, {*things} - {record})
+        lines = others + self._schemas.object_drop_statements(database, self._schema, {*things} & {record})
         more = len(lines) - NAMED_AT_MOST
         rest = f" ({more} more when these are gone)" if more > 0 else ""
         return " ".join(lines[:NAMED_AT_MOST]) + rest
@@ -377,7 +383,7 @@ class Made:
     def _drop_all(self, database: Database) -> list[str]:
         """All but the record, in an order that foreign keys allow; what has to be left, in words."""
         left: list[str] = []
-        for kind in DROPPED_FIRST:
+        for kind in self._schemas.DROPPED_FIRST:
             for thing in [one for one in self._signs if one.kind == kind]:
                 self._drop(database, thing, left)
         record = Thing("TABLE", RECORD)
@@ -386,20 +392,20 @@ class Made:
         while waiting:
             held = [thing for thing in waiting if not self._drop(database, thing, left)]
             if len(held) == len(waiting):
-                if untied or not _untied(database, self._schema, held):
+                if untied or not self._untied(database, held):
                     break
                 untied = True
             waiting = held
-        why = "because a foreign key of another table refers to it"
-        return left + [f"{thing} in {self._schema} stays there, {why}" for thing in waiting]
+        why = self._schemas.HOLDS_IT
+        return left + [f"{thing} in {self._schema} stays there, because {why}" for thing in waiting]
 
     def _drop(self, database: Database, thing: Thing, left: list[str]) -> bool:
         """Drop it if it is still ours, else name it in `left`; False where a foreign key keeps it."""
-        current = schema.sign(database, self._schema, thing)
+        current = self._schemas.sign(database, self._schema, thing)
         if current is not None:
             if not self._is_ours(thing, current):
                 left.append(f"{thing} in {self._schema} is no longer as tlstax made it, so it stays there")
-            elif not schema.drop_object(database, thing):
+            elif not self._schemas.drop_object(database, self._schema, thing):
                 return False
         self._signs.pop(thing, None)
         self._filled.discard(thing)
@@ -408,8 +414,33 @@ class Made:
     def _write(self, database: Database, step: str, thing: Thing | None = None, sign: str = "") -> None:
         kind, name = (thing.kind, thing.name) if thing else ("", "")
         entry = Entry(step, kind, name, sign, self._owner.proof(step, kind, name, sign))
-        ownership_table.add(database, self._run, self._node, entry)
+        self._records.add(database, self._schema, self._run, self._node, entry)
         self._renewed_s = time.monotonic()
+
+    def _created(self, worker: Database, statement: str, creation: Creation) -> bool:
+        """Carry out a CREATE; whether it made the object, which IF NOT EXISTS leaves open."""
+        try:
+            return self._product.session.create(worker, statement, if_not_exists=creation.if_not_exists)
+        except SqlError as error:
+            raise StatementRefused(error) from error
+
+    def _commented(self, database: Database, thing: Thing, comment: str) -> str:
+        """Give a table that was just made its comment; empty where the account may not alter it."""
+        try:
+            self._schemas.set_table_comment(database, self._schema, thing, comment)
+        except SqlError:
+            return ""
+        return comment
+
+    def _untied(self, database: Database, tables: list[Thing]) -> bool:
+        """Whether foreign keys among these tables were dropped; not where the account may not alter them."""
+        try:
+            return self._schemas.untie(database, self._schema, tables)
+        except SqlError:
+            return False
+
+    def _drop_record(self, database: Database) -> None:
+        self._product.table.drop(database, self._schemas.in_schema(self._schema, RECORD))
 
 
 def _execute(worker: Database, statement: str) -> None:
@@ -417,30 +448,3 @@ def _execute(worker: Database, statement: str) -> None:
         answers.carry_out(worker, statement)
     except SqlError as error:
         raise StatementRefused(error) from error
-
-
-def _created(worker: Database, statement: str, creation: Creation) -> bool:
-    """Carry out a CREATE; whether it made the object, which IF NOT EXISTS leaves open."""
-    warns = creation.if_not_exists and session.warns_of_notes(worker)
-    _execute(worker, statement)
-    if not creation.if_not_exists:
-        return True
-    codes = session.warning_codes(worker)
-    return warns and not codes & OBJECT_EXISTS
-
-
-def _commented(database: Database, thing: Thing, comment: str) -> str:
-    """Give a table that was just made its comment; empty where the account may not alter it."""
-    try:
-        schema.set_table_comment(database, thing, comment)
-    except SqlError:
-        return ""
-    return comment
-
-
-def _untied(database: Database, schema_name: str, tables: list[Thing]) -> bool:
-    """Whether foreign keys among these tables were dropped; not where the account may not alter them."""
-    try:
-        return schema.untie(database, schema_name, tables)
-    except SqlError:
-        return False

@@ -16,7 +16,7 @@ from tlstax.sql import answering
 from tlstax.sql.answering import End
 from tlstax.sql.database import Database
 
-_SERVER = re.compile(r"(mysqld|mariadbd)([-._].*)?")
+_SERVER = re.compile(r"(mysqld|mariadbd|postgres)([-._].*)?")
 """What the programs of servers are called; others pass on what they get."""
 
 HELP = "run tlstax as root or as the server's own user, or give --server-host ssh://root@localhost"

@@ -38,10 +38,13 @@ ClaimState = Literal["none", "intended", "created"]
 
 
 class Ownership:
-    """Signs for what is made in one schema of one server, with this machine's key."""
+    """Signs for what is made in one schema of one server, with this machine's key.
 
-    def __init__(self, key: bytes, server: str, schema: str) -> None:
-        self._key, self._place = key, (server, schema)
+    Where a server has databases with schemas of their own, `place` is the database and the schema.
+    """
+
+    def __init__(self, key: bytes, server: str, *place: str) -> None:
+        self._key, self._place = key, (server, *place)
 
     def comment(self, kind: str, name: str, words: str) -> str:
         """A new sign for an object of this name, as its comment, which begins with these words."""
@@ -78,8 +81,8 @@ class SchemaClaim:
     It is written before CREATE DATABASE, so that what a run that is killed right after it leaves is found.
     """
 
-    def __init__(self, path: Path, server: str, schema: str) -> None:
-        self._path, self._server, self._schema = path, server, schema
+    def __init__(self, path: Path, server: str, *place: str) -> None:
+        self._path, self._server, self._schema = path, server, ".".join(place)
 
     def state(self) -> ClaimState:
         """What is on record; a file that makes no sense claims nothing."""

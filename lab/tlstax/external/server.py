@@ -3,8 +3,9 @@
 Nothing but an ordinary account is needed. The laboratory works in the schema that the URL names, else in
 `tlstax`, which is created if the account may do so and dropped at the end if it was created. In it there
 are the tables that the workloads need, `tlstax_sbtest1` above all, known as ours by a signed comment
-(`ownership.py`). A named lock (GET_LOCK) keeps a second tlstax out of the same schema; the server releases it
-when the connection that holds it ends. On the other nodes of a cluster the record's newest row does.
+(`ownership.py`). A lock of the server's (GET_LOCK, or an advisory one) keeps a second tlstax out of the same
+schema; the server releases it when the connection that holds it ends. On the other nodes of a cluster the
+record's newest row does.
 """
 
 from __future__ import annotations
@@ -25,18 +26,16 @@ from tlstax.external.conditions import READS_ONLY, Intent
 from tlstax.external.made import Made, StatementRefused, Warn
 from tlstax.external.near import Near, near
 from tlstax.external.ownership import Ownership
-from tlstax.external.sql_text import Place
+from tlstax.external.reading import Place
 from tlstax.external.tls import ExternalTls
-from tlstax.mysql import schema, server_facts, server_tls, session, status, table
-from tlstax.mysql.database import NOT_ALLOWED, READ_ONLY, error_number
-from tlstax.mysql.guarded_connection import GuardedDatabase
-from tlstax.mysql.session import JUST_ENDED_S, SchemaLock
 from tlstax.plan.elsewhere import Room
+from tlstax.products.external import external_product
 from tlstax.products.product import Product, product_named
 from tlstax.records.trial import Specimen
-from tlstax.sql.database import Database, SqlError
+from tlstax.sql.database import Database, GuardedDatabase, SqlError
+from tlstax.sql.schema_objects import several
 from tlstax.sql.table_rows import TableContent
-from tlstax.study.product import product_of
+from tlstax.study.product import Family, product_of
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
@@ -58,7 +57,10 @@ The second is the shorter, or a DROP that was given up here would be carried out
 """
 
 
-NAMED_AT_MOST = 5
+def tables_in(family: Family, schema: str) -> dict[Shape, str]:
+    """What load clients call the table of each shape in this schema of a server of the family."""
+    in_schema = external_product(family).schema.in_schema
+    return {shape: in_schema(schema, name) for shape, name in EXTERNAL_TABLES.items()}
 
 
 def _unsaid(_: str) -> None:
@@ -72,16 +74,20 @@ class ExternalServer:
         self, access: ExternalAccess, database: GuardedDatabase, warn: Warn, key: bytes, *, makes: bool
     ) -> None:
         self._access, self._database, self._warn, self._makes = access, database, warn, makes
-        self._schema = schema.own_name(database) if access.address.schema else OWN_SCHEMA
+        self._of = external_product(access.product)
+        named = access.address.schema
+        self._schema = self._of.schema.own_name(database, named) if named else OWN_SCHEMA
         self._schema_is_ours = self._is_left = self._is_anothers = False
         self._strangers: frozenset[int] = frozenset()
         self._near: Near | None = None
-        self._lock = SchemaLock(self._schema)
-        identity = server_facts.identity(database)
-        self._owner = Ownership(key, identity.data, self._schema)
-        self._made = Made(self._schema, self._owner, identity.node, warn)
-        self._facts = server_tls.facts(database)
-        self._version = server_facts.version(database)
+        self._lock = self._of.session.SchemaLock(self._schema)
+        identity = self._of.server_facts.identity(database)
+        is_in_database = access.product == "postgresql"
+        place = (access.database, self._schema) if is_in_database else (self._schema,)
+        self._owner = Ownership(key, identity.data, *place)
+        self._made = Made(self._of, self._schema, self._owner, identity.node, warn)
+        self._facts = self._of.server_tls.facts(database)
+        self._version = self._of.server_facts.version(database)
 
     @classmethod
     def open(cls, access: ExternalAccess, warn: Warn = _unsaid, intent: Intent = READS_ONLY) -> Self:
@@ -101,7 +107,7 @@ class ExternalServer:
                 server._take_the_lock()
         except BaseException as error:
             external_connection.close(database)
-            if _is_forbidden(error):
+            if _is_forbidden(error, access):
                 raise conditions.NothingMayBeMade(error.message, remedy=error.remedy) from error
             raise
         try:
@@ -110,7 +116,7 @@ class ExternalServer:
                     server._settle_in()
         except BaseException as error:
             server.__exit__(type(error), error, None)
-            if _is_forbidden(error):
+            if _is_forbidden(error, access):
                 raise conditions.NothingMayBeMade(error.message, remedy=error.remedy) from error
             raise
         return server
@@ -144,22 +150,23 @@ class ExternalServer:
     @property
     def load_account(self) -> Account:
         """The user's own account."""
-        return Account(user=self._access.user, password=self._access.password, database=self._works_in)
+        database = self._works_in if self._of.name == "mysql" else self._access.database
+        return Account(user=self._access.user, password=self._access.password, database=database)
 
     @property
     def _works_in(self) -> str | None:
-        """The schema that connections log in to; None where there need not be one."""
+        """The schema that connections work in; None where there need not be one."""
         return self._schema if self._makes else self._access.address.schema
 
     @property
     def tables(self) -> Mapping[Shape, str]:
         """What the table of each shape is called."""
-        return EXTERNAL_TABLES
+        return tables_in(self._access.product, self._schema)
 
     @property
     def table_name(self) -> str:
         """The table of sysbench's shape."""
-        return EXTERNAL_TABLES["sbtest"]
+        return self.tables["sbtest"]
 
     @property
     def tls(self) -> ExternalTls:
@@ -224,7 +231,7 @@ class ExternalServer:
 
     def settled_status(self, database: Database, expected: int) -> dict[str, int]:  # noqa: ARG002
         """Its counters: others come and go, and are not waited for."""
-        return status.read_status(database)
+        return self._of.status.read_status(database)
 
     def endpoint(self) -> Endpoint:
         """The host and port of the URL, or its socket."""
@@ -242,9 +249,9 @@ class ExternalServer:
         """Make the table, or reuse an equal one of ours; its row count."""
         with _reported(self._access):
             name, made = EXTERNAL_TABLES[content.shape], self._made
-            return table.prepare(
+            return self._of.table.prepare(
                 self._database,
-                name,
+                self.tables[content.shape],
                 content,
                 mark=made.fills(name),
                 progress=progress,
@@ -254,7 +261,7 @@ class ExternalServer:
     def keep_copy(self, database: Database, shape: Shape) -> None:
         """Have a copy of this table beside it, which is dropped at the end."""
         name = EXTERNAL_TABLES[shape]
-        table.keep_copy(database, name, shape, self._made.fills(name + KEPT))
+        self._of.table.keep_copy(database, self.tables[shape], shape, self._made.fills(name + KEPT))
 
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
         """Carry out a statement of the user's; what it creates is dropped at the end.
@@ -263,10 +270,10 @@ class ExternalServer:
         """
         try:
             with _reported(self._access):
-                before = schema.listed(self._database, self._schema) if once else set()
+                before = self._of.schema.listed(self._database, self._schema) if once else set()
                 place: Place = "prepare" if once else "restore"
                 self._made.carry_out(self._database, database, statement, place)
-                after = schema.listed(self._database, self._schema) if once else set()
+                after = self._of.schema.listed(self._database, self._schema) if once else set()
         except StatementRefused as refused:
             raise refused.error from refused
         known = {str(thing) for thing in self._made.known()}
@@ -274,7 +281,7 @@ class ExternalServer:
         if appeared:
             self._warn(
                 f"while a workload was prepared, objects appeared in {self._schema} that tlstax did not make "
-                f"and does not drop: {_named(appeared)}"
+                f"and does not drop: {several(appeared)}"
             )
 
     def check_workload(self, own: UserWorkload) -> None:
@@ -324,14 +331,13 @@ class ExternalServer:
     def room(self, asked: int | None = None) -> Room:
         """How many connections the server has free; `asked` is how many the user allows a run."""
         with _reported(self._access):
-            limits = server_facts.connection_limits(self._database)
-            own = session.of_account(self._database) if limits.max_user_connections else frozenset[int]()
+            limits = self._of.server_facts.connection_limits(self._database)
         # One of those in use is this one.
         return Room(
             max_connections=limits.max_connections,
             in_use=max(0, limits.in_use - 1),
             of_account=limits.max_user_connections or None,
-            by_account=max(0, len(own) - 1),
+            by_account=max(0, limits.by_account - 1),
             asked=asked,
             server=str(self._access.address),
         )
@@ -340,7 +346,7 @@ class ExternalServer:
         """The account's connections that the server has now, by its numbers; none where it does not say."""
         self._database.wait_at_most(external_connection.CONNECT_TIMEOUT_S)
         try:
-            return session.of_account(self._database)
+            return self._of.session.of_account(self._database)
         except SqlError:
             return frozenset()
         finally:
@@ -464,7 +470,7 @@ class ExternalServer:
         return f"{enumerated(names)} {verb} at {self._access.address}" if names else ""
 
     def _take_the_lock(self) -> None:
-        if not self._lock.take(self._database, JUST_ENDED_S):
+        if not self._lock.take(self._database, self._of.session.JUST_ENDED_S):
             raise UserMistake(
                 f"another tlstax is at work in the schema {self._schema} at {self._access.address}",
                 remedy="wait for it to end, or name another schema in the URL",
@@ -474,10 +480,14 @@ class ExternalServer:
         """Everything here happens under the lock, the making of the schema too."""
         if self._access.address.schema is None:
             self._make_schema()
-            schema.use(self._database, OWN_SCHEMA)
-        session.set_patience(self._database, session.IDLE_S, LOCKED_AT_MOST_S)
+            self._of.schema.use(self._database, OWN_SCHEMA)
+        self._be_patient()
         named = self._access.address.schema is not None
         self._made.begin(self._database, OUR_TABLES, named=named)
+
+    def _be_patient(self) -> None:
+        session = self._of.session
+        session.set_patience(self._database, session.IDLE_S, LOCKED_AT_MOST_S)
 
     def _make_schema(self) -> None:
         """Create our own schema, or find out whether the one that is there is what a killed run created.
@@ -486,7 +496,7 @@ class ExternalServer:
         keeps comments of schemas (MariaDB) has a signed one in the same statement, and that decides. Others
         leave a moment after which only "intended" is known: then the schema may be anybody's, and is named.
         """
-        database, claim = self._database, self._owner.claim()
+        database, claim, schema = self._database, self._owner.claim(), self._of.schema
         before, comment = claim.state(), schema.comment_of(database, OWN_SCHEMA)
         if not schema.exists(database, OWN_SCHEMA):
             claim.write("intended")
@@ -508,7 +518,7 @@ class ExternalServer:
             self._schema_is_ours = self._owner.owns("SCHEMA", OWN_SCHEMA, comment)
         else:
             self._schema_is_ours = before == "created"
-            if before == "intended" and not self._why_not_empty():
+            if before == "intended" and not schema.why_kept(database, OWN_SCHEMA, self._access.user):
                 self._warn(
                     f"a run that was killed may have created the schema {OWN_SCHEMA}; that is not certain, "
                     f"so it stays there; if nobody needs it: {schema.drop_statement(OWN_SCHEMA)};"
@@ -529,13 +539,13 @@ class ExternalServer:
     def _return(self) -> None:
         """Log in once more, and see that nobody else has settled in since the connection was cut."""
         self._database = _connect(self._access, self._schema if self._made.has_begun else None)
-        session.set_patience(self._database, session.IDLE_S, LOCKED_AT_MOST_S)
+        self._be_patient()
         self._database.wait_at_most(CLEAN_UP_TIMEOUT_S)
         is_ours = not self._made.has_begun or self._made.is_on_record(self._database)
         if not (is_ours and self._lock.take_again(self._database)):
             raise self._lost()
         if self._made.has_begun:
-            self._made.renew(self._database, server_facts.identity(self._database).node)
+            self._made.renew(self._database, self._of.server_facts.identity(self._database).node)
 
     def _lost(self) -> MachineFault:
         self._is_anothers = True
@@ -547,7 +557,7 @@ class ExternalServer:
         )
 
     def _clean_up(self) -> None:
-        session.heed_foreign_keys(self._database)
+        self._of.session.heed_foreign_keys(self._database)
         for words in self._made.leave(self._database, OUR_TABLES):
             self._warn(words)
         if self._schema_is_ours:
@@ -555,39 +565,28 @@ class ExternalServer:
 
     def _drop_schema(self) -> None:
         """Drop it only where it holds nothing of any kind that this server has; else it is the user's."""
-        if not schema.exists(self._database, self._schema):
+        database, schema = self._database, self._of.schema
+        if not schema.exists(database, self._schema):
             pass
-        elif why := self._why_not_empty():
+        elif why := schema.why_kept(database, self._schema, self._access.user):
             self._warn(
                 f"the schema {self._schema} was created by tlstax and stays there, because {why}; "
                 f"if nobody needs it: {schema.drop_statement(self._schema)};"
             )
         else:
-            schema.drop(self._database, self._schema)
+            schema.drop(database, self._schema)
         self._owner.claim().remove()
         self._schema_is_ours = False
 
-    def _why_not_empty(self) -> str:
-        """Why DROP DATABASE might take something of others with it; empty where it cannot."""
-        if objects := schema.listed(self._database, self._schema):
-            return f"it holds what tlstax did not make: {_named(sorted(objects))}"
-        if twins := schema.spelled_otherwise(self._database, self._schema):
-            return f"MariaDB's DROP DATABASE takes events of {_named(twins)} along"
-        if not schema.sees_all(self._database, self._schema):
-            return (
-                f"{self._access.user} is not shown whether others have put routines or events into it (that "
-                f"takes EVENT and EXECUTE on {self._schema}.*)"
-            )
-        if unknown := schema.unknown_kinds(self._database):
-            return f"tlstax does not know what this server keeps in {_named(unknown)} of information_schema"
-        return ""
 
-
-def _is_forbidden(error: BaseException) -> TypeGuard[UserMistake]:
+def _is_forbidden(error: BaseException, access: ExternalAccess) -> TypeGuard[UserMistake]:
     """Whether the server let nothing be made: it is read-only, or the account has not the right."""
-    cause = error.__cause__
-    refusals = NOT_ALLOWED | READ_ONLY
-    return isinstance(error, UserMistake) and isinstance(cause, SqlError) and error_number(cause) in refusals
+    cause, means = error.__cause__, external_product(access.product).database
+    return (
+        isinstance(error, UserMistake)
+        and isinstance(cause, SqlError)
+        and (means.is_not_allowed(cause) or means.is_read_only(cause))
+    )
 
 
 def _connect(access: ExternalAccess, name: str | None) -> GuardedDatabase:
@@ -595,17 +594,11 @@ def _connect(access: ExternalAccess, name: str | None) -> GuardedDatabase:
     database = external_connection.connect(access, name)
     try:
         with _reported(access):
-            session.heed_foreign_keys(database)
+            external_product(access.product).session.heed_foreign_keys(database)
     except BaseException:
         external_connection.close(database)
         raise
     return database
-
-
-def _named(things: list[str]) -> str:
-    """As many as a sentence holds."""
-    more = len(things) - NAMED_AT_MOST
-    return ", ".join(things[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tlstax.external import sql_text
-from tlstax.external.sql_text import (
+from tlstax.external.reading import (
     Creation,
     Place,
     Reading,
@@ -23,11 +23,14 @@ from tlstax.external.sql_text import (
     Token,
     checked_name,
     end_of_brackets,
-    is_character_set,
     new_name,
     split,
+    without_end,
 )
-from tlstax.mysql.schema import Thing
+from tlstax.external.sql_text import is_character_set
+from tlstax.sql.schema_objects import Thing
+
+ENGINES = sql_text.ENGINES
 
 _CHANGES_SCHEMA = frozenset({"CREATE", "ALTER", "DROP", "TRUNCATE", "ANALYZE"})
 _QUERIES = frozenset({"SELECT", "WITH", "(", "INSERT", "REPLACE", "UPDATE", "DELETE"})
@@ -52,7 +55,7 @@ def read(statement: str, place: Place, schema: str, own_functions: Collection[st
     return _Reader(place, schema, frozenset(own_functions)).statement(text)
 
 
-def with_comment(statement: str, creation: Creation, comment: str) -> str | None:
+def with_comment(statement: str, creation: Creation, named: str, comment: str) -> str | None:  # noqa: ARG001
     """The CREATE TABLE, which was read, with this comment for the table; None where it has no place for it.
 
     Table options stand after the list of columns, or after the name where there is no list. `comment` has no
@@ -91,7 +94,7 @@ class _Reader:
             if kind not in {"", "TABLE"}:
                 self._check_place("CREATE")
                 return _Stored(self, text).reading()
-        text = sql_text.without_end(text)
+        text = without_end(text)
         if not text.tokens:
             raise Refused("there is no statement in it")
         first = text.tokens[0].word

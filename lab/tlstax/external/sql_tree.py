@@ -17,19 +17,20 @@ from sqlglot.expressions import Expr
 from sqlglot.generators.mysql import MySQLGenerator
 
 from tlstax.external import sql_text
-from tlstax.external.sql_text import (
+from tlstax.external.reading import (
     Creation,
     Reading,
     Refused,
     SqlText,
     Token,
     checked_name,
-    is_character_set,
     new_name,
+    word_set,
 )
-from tlstax.mysql.schema import Thing
+from tlstax.external.sql_text import is_character_set
+from tlstax.sql.schema_objects import Thing
 
-_EXPRESSIONS = sql_text.word_set(
+_EXPRESSIONS = word_set(
     "Select Union Except Intersect Subquery From Where Group Having Order Ordered Limit Offset Join",
     "With CTE TableAlias Alias Table Column Identifier Star Literal Null Boolean Tuple Values Insert",
     "Update Delete OnConflict Returning Schema Distinct Window WindowSpec Interval Var Parameter",
@@ -37,7 +38,7 @@ _EXPRESSIONS = sql_text.word_set(
     "IndexTableHint Filter JSONPath JSONPathRoot JSONPathKey JSONPathSubscript JSONPathWildcard",
     "JSONKeyValue CharacterSet WithinGroup Lateral Rollup",
 )
-_DEFINITIONS = sql_text.word_set(
+_DEFINITIONS = word_set(
     "Create Alter Drop TruncateTable Analyze ColumnDef ColumnConstraint PrimaryKey ForeignKey Reference",
     "Constraint Index IndexParameters Properties EngineProperty CharacterSetProperty CollateProperty",
     "AutoIncrementProperty RowFormatProperty SchemaCommentProperty LikeProperty AlgorithmProperty",

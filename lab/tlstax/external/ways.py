@@ -15,7 +15,7 @@ from tlstax.external import connection as external_connection
 from tlstax.external import failures as external_failures
 from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.tls import ExternalTls
-from tlstax.mysql import server_facts, server_tls
+from tlstax.products.external import external_product
 from tlstax.sql.database import Database, SqlError
 from tlstax.study.level_names import DIRECT
 from tlstax.support.credentials import quoted
@@ -76,19 +76,19 @@ def look(  # noqa: PLR0913 (who logs in where, and three with a default)
     if not addresses:
         return {}
     with _logged_in(access, schema) as database:
-        own = server_facts.identity(database).node
-    found = {}
+        own = _node(access, database)
+    found, asked = {}, external_product(access.product)
     for name, address in addresses.items():
-        own_address = replace(address, user=access.address.user, schema=access.address.schema)
+        own_address = replace(access.address, host=address.host, port=address.port, socket=None)
         there = replace(access, address=own_address, tls=tls or access.tls)
         try:
             for _ in range(TRIED - 1):
                 with _logged_in(there, schema) as database:
-                    _check_same(database, own)
+                    _check_same(there, database, own)
             with _logged_in(there, schema) as database:
-                _check_same(database, own)
-                offers_tls = server_tls.offers_tls(database)
-                round_trip_s = server_facts.round_trip_s(database)
+                _check_same(there, database, own)
+                offers_tls = asked.server_tls.offers_tls(database)
+                round_trip_s = asked.server_facts.round_trip_s(database)
             takes = _takes_plaintext(there, schema) if in_the_clear and offers_tls else None
             found[name] = Way(address.endpoint, round_trip_s, offers_tls, takes)
         except _AnotherServer as another:
@@ -110,7 +110,7 @@ def check_are_several(servers: Sequence[ExternalAccess]) -> None:
     known: dict[str, ExternalAccess] = {}
     for access in servers:
         with _logged_in(access, access.address.schema) as database:
-            node = server_facts.identity(database).node
+            node = _node(access, database)
         if node in known:
             raise UserMistake(
                 f"{known[node].address} and {access.address} are one server, which would be compared with "
@@ -133,8 +133,13 @@ class _AnotherServer(Exception):
     """A login came to another server."""
 
 
-def _check_same(database: Database, node: str) -> None:
-    if server_facts.identity(database).node != node:
+def _node(access: ExternalAccess, database: Database) -> str:
+    """What tells the server at the other end from all others."""
+    return external_product(access.product).server_facts.identity(database).node
+
+
+def _check_same(access: ExternalAccess, database: Database, node: str) -> None:
+    if _node(access, database) != node:
         raise _AnotherServer
 
 

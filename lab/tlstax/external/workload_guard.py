@@ -7,12 +7,15 @@ server to be seen. Then, with each statement of `prepare` and `restore`, and wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Protocol
 
-from tlstax.external import sql_guard, sql_text
-from tlstax.external.sql_text import ENGINES, Place, Reading, Refused
-from tlstax.mysql.schema import Thing, advances_sequence, named_tables, reads_as_oracle, stored_functions
+from tlstax.external.reading import NUMBER_VALUE, TEXT_VALUE, Creation, Place, Reading, Refused
+from tlstax.products.external import ExternalProduct
+from tlstax.products.product import Product
 from tlstax.sql.database import Database
+from tlstax.sql.schema_objects import Thing
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import (
     TABLE,
@@ -31,18 +34,53 @@ Said = tuple[Place, str, str]
 _TYPES = frozenset({"BASE TABLE", "SYSTEM VERSIONED"})
 
 
-def check_workloads(own: Iterable[UserWorkload], schema: str, tables: Mapping[Shape, str]) -> None:
+class Guard(Protocol):
+    """How statements in one family's SQL are read."""
+
+    @property
+    def ENGINES(self) -> frozenset[str]:  # noqa: N802 (a constant of the module)
+        """What keeps a table's rows in the table."""
+        ...
+
+    def read(self, statement: str, place: Place, schema: str, own_functions: Collection[str] = ()) -> Reading:
+        """What the statement does there. Raises Refused unless all of it is known."""
+        ...
+
+    def with_comment(self, statement: str, creation: Creation, named: str, comment: str) -> str | None:
+        """The CREATE TABLE, which was read, with this comment for the table; None where it has no place.
+
+        `named` is the table as a statement names it.
+        """
+        ...
+
+
+def guard_of(product: Product) -> Guard:
+    """The one that reads the product's SQL; a module that is imported when it is needed."""
+    if product.name == "postgresql":
+        from tlstax.external import postgres_guard  # noqa: PLC0415 (others are not imported)
+
+        return postgres_guard
+    from tlstax.external import sql_guard  # noqa: PLC0415 (the same)
+
+    return sql_guard
+
+
+def check_workloads(
+    own: Iterable[UserWorkload], product: ExternalProduct, schema: str, tables: Mapping[Shape, str]
+) -> None:
     """UserMistake for the first statement that is not known to leave everything of others as it is.
 
-    `tables` names the load table of each shape.
+    `tables` names the load table of each shape within the schema.
     """
-    workloads = list(own)
+    workloads, guard = list(own), guard_of(product)
     ours = {Thing("TABLE", name.lower()) for name in tables.values()}
+    named = {shape: product.schema.in_schema(schema, name) for shape, name in tables.items()}
     for places in (("prepare", "restore"), ("on_connect", "transactions")):
         for workload in workloads:
-            for place, written, sql in statements(workload, tables[workload.table]):
+            for place, written, sql in statements(workload, named[workload.table]):
                 if place in places:
-                    with_words(workload, place, written, lambda: _check_text(sql, place, schema, ours))  # noqa: B023
+                    look = partial(_check_text, guard, sql, place, schema, ours)
+                    with_words(workload, place, written, look)
 
 
 def statements(workload: UserWorkload, table: str) -> Iterator[Said]:
@@ -77,7 +115,8 @@ def remedy(place: Place) -> str:
     return "change the statement, or measure a private server"
 
 
-def check_names(
+def check_names(  # noqa: PLR0913, PLR0917 (who is asked, where, of what, and by whom it is known)
+    product: ExternalProduct,
     database: Database,
     schema: str,
     reading: Reading,
@@ -89,21 +128,21 @@ def check_names(
     `owns` says whether an object is this run's and still as it was made, `name_of` how the server spells a
     table's name.
     """
-    if reads_as_oracle(database):
-        raise Refused("its sql_mode has ORACLE, in which SQL means other things")
+    if otherwise := product.schema.reads_otherwise(database):
+        raise Refused(otherwise)
     for name in reading.writes:
         if not owns(Thing("TABLE", name_of(name))) and not _is_common(
-            database, schema, reading, name_of(name)
+            product, database, schema, reading, name_of(name)
         ):
             raise Refused(f"{name} is not a table that this run has made")
     for thing in reading.calls:
         if not owns(thing):
             raise Refused(f"{thing} is not one that this run has made")
-    if reading.functions & stored_functions(database, schema):
-        raise Refused(f"the schema has a function named {min(reading.functions)}, which others made")
+    if others := product.schema.functions_of_others(database, schema, reading.functions):
+        raise Refused(f"there is a function named {min(others)}, which others made")
     for name in sorted(reading.reads):
-        _check_read(database, schema, reading, owns, name_of(name))
-    there = named_tables(database, schema, {name_of(thing.name) for thing in reading.drops})
+        _check_read(product, database, schema, reading, owns, name_of(name))
+    there = product.schema.named_tables(database, schema, {name_of(thing.name) for thing in reading.drops})
     for thing in reading.drops:
         name = name_of(thing.name)
         if not owns(Thing(thing.kind, name)) and (name in there or not reading.drops_if_there):
@@ -111,18 +150,25 @@ def check_names(
     return not reading.drops or bool(there)
 
 
-def _is_common(database: Database, schema: str, reading: Reading, name: str) -> bool:
+def _is_common(
+    product: ExternalProduct, database: Database, schema: str, reading: Reading, name: str
+) -> bool:
     """Whether a name is only one of the statement's WITH."""
     common = {one.lower() for one in reading.common}
-    return name.lower() in common and not named_tables(database, schema, {name})
+    return name.lower() in common and not product.schema.named_tables(database, schema, {name})
 
 
-def _check_read(
-    database: Database, schema: str, reading: Reading, owns: Callable[[Thing], bool], name: str
+def _check_read(  # noqa: PLR0913, PLR0917 (as above)
+    product: ExternalProduct,
+    database: Database,
+    schema: str,
+    reading: Reading,
+    owns: Callable[[Thing], bool],
+    name: str,
 ) -> None:
     if owns(Thing("TABLE", name)) or (owns(Thing("VIEW", name)) and not reading.reads_ours):
         return
-    named = named_tables(database, schema, {name}).get(name)
+    named = product.schema.named_tables(database, schema, {name}).get(name)
     if named is None:
         if name.lower() in {one.lower() for one in reading.common}:
             return
@@ -131,18 +177,18 @@ def _check_read(
         raise Refused(f"it could lock rows of what the view {name} reads")
     if named.type not in _TYPES:
         raise Refused(f"{name} is a {named.type.lower()} that others made, which may do more than be read")
-    if named.engine not in ENGINES:
+    if named.engine not in guard_of(product).ENGINES:
         raise Refused(f"{name} has the engine {named.engine.lower()}, which may reach beyond the table")
     if reading.reads_ours:
         raise Refused(f"it would lock rows of {name}, which is not a table that this run has made")
-    if reading.copies and advances_sequence(database, schema, name):
+    if reading.copies and product.schema.advances_sequence(database, schema, name):
         raise Refused(f"a default of {name} takes numbers from a sequence of others")
 
 
-def _check_text(sql: str, place: Place, schema: str, ours: set[Thing]) -> None:
+def _check_text(guard: Guard, sql: str, place: Place, schema: str, ours: set[Thing]) -> None:
     """What can be seen without a server; `ours` gets what the statement creates."""
     functions = {thing.name for thing in ours if thing.kind == "FUNCTION"}
-    reading = sql_guard.read(sql, place, schema, functions)
+    reading = guard.read(sql, place, schema, functions)
     known = {thing.name for thing in ours if thing.kind == "TABLE"}
     common = {name.lower() for name in reading.common}
     for name in reading.writes:
@@ -173,11 +219,11 @@ def _of_transaction(transaction: UserTransaction, table: str) -> Iterator[tuple[
 
 def _plain(sql: str) -> str:
     """The statement, if it has no character that stands for a parameter; else one that cannot be read."""
-    marks = {sql_text.NUMBER_VALUE, sql_text.TEXT_VALUE}
+    marks = {NUMBER_VALUE, TEXT_VALUE}
     return "\0" if marks & set(sql) else sql
 
 
 def _stand_in(parameter: UserParameter | None) -> str:
     """A row's id needs no parameter."""
     is_text = parameter is not None and parameter.kind in {"digits", "one_of"}
-    return sql_text.TEXT_VALUE if is_text else sql_text.NUMBER_VALUE
+    return TEXT_VALUE if is_text else NUMBER_VALUE

@@ -7,11 +7,11 @@ and MariaDB 10.2 on), "CREATE USER SSL/TLS Options" and "CREATE USER Resource-Li
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from tlstax.sql import answers
 from tlstax.sql.credentials import Credentials
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.facts import Terms
 from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
 
 ADMINISTRATOR = "tlstax_admin"
@@ -106,16 +106,6 @@ def plugin_of_load_account(admin: Database) -> str:
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'", re.DOTALL)
 _REQUIRE = re.compile(r" REQUIRE ((?:(?:SSL|X509|CIPHER|ISSUER|SUBJECT)\b[ ]*(?:''[ ]*)?(?:AND )?)+)")
 _HOURLY = re.compile(r"\b(MAX_(?:QUERIES|UPDATES|CONNECTIONS)_PER_HOUR) ([0-9]+)")
-
-
-class Terms(NamedTuple):
-    """`requires` is what the account demands of a connection, such as "SSL", empty where nothing.
-
-    `hourly` has its limits by their names, those alone that are in force.
-    """
-
-    requires: str = ""
-    hourly: tuple[tuple[str, int], ...] = ()
 
 
 def terms(database: Database) -> Terms:

@@ -62,6 +62,21 @@ def is_table_exists(error: SqlError) -> bool:
     return error_number(error) == TABLE_EXISTS
 
 
+def is_parse_error(error: SqlError) -> bool:
+    """Whether the server does not understand the statement."""
+    return error_number(error) == PARSE_ERROR
+
+
+def is_not_allowed(error: SqlError) -> bool:
+    """Whether the account lacks the right."""
+    return error_number(error) in NOT_ALLOWED
+
+
+def is_read_only(error: SqlError) -> bool:
+    """Whether nothing can be changed there."""
+    return error_number(error) in READ_ONLY
+
+
 @contextmanager
 def raising_sql_errors() -> Iterator[None]:
     """Have pymysql's errors raised as SqlError."""

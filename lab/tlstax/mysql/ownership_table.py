@@ -6,13 +6,11 @@ Rows are only added. Each says until when its run is at work, by the server's cl
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tlstax.mysql.database import NO_SUCH_TABLE, TABLE_EXISTS, error_number
+from tlstax.mysql.schema import quoted
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
-
-NAME = "tlstax_made"
+from tlstax.sql.schema_objects import RECORD, Entry
 
 LEASE_S = 15 * 60
 """How long a run counts as being at work after its last row."""
@@ -24,25 +22,18 @@ _COLUMNS = (
 )
 
 
-class Entry(NamedTuple):
-    """A step with an object of the schema: its kind, its name, and the sign by which it is known again.
-
-    `proof` shows that the entry is ours (`external/ownership.py`).
-    """
-
-    step: str
-    kind: str
-    name: str
-    sign: str
-    proof: str = ""
+def _in(schema: str, *, with_values: bool = False) -> str:
+    """Its name there; in a statement with places for values a % is doubled."""
+    return f"{quoted(schema.replace('%', '%%') if with_values else schema)}.{RECORD}"
 
 
-def create(database: Database, comment: str) -> bool:
+def create(database: Database, schema: str, comment: str) -> bool:
     """Create the table, empty; the comment marks it as ours. False where there is one of its name."""
     try:
+        named = _in(schema, with_values=True)
         answers.carry_out(
             database,
-            f"CREATE TABLE {NAME} ({_COLUMNS}) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COMMENT %s",
+            f"CREATE TABLE {named} ({_COLUMNS}) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COMMENT %s",
             comment,
         )
     except SqlError as error:
@@ -52,11 +43,12 @@ def create(database: Database, comment: str) -> bool:
     return True
 
 
-def add(database: Database, run: str, node: str, entry: Entry) -> None:
+def add(database: Database, schema: str, run: str, node: str, entry: Entry) -> None:
     """Add an entry of this run, which is at work on this node for the length of a lease from now on."""
+    named = _in(schema, with_values=True)
     answers.carry_out(
         database,
-        f"INSERT INTO {NAME} (run, {', '.join(Entry._fields)}, node, until_utc) VALUES"  # noqa: S608
+        f"INSERT INTO {named} (run, {', '.join(Entry._fields)}, node, until_utc) VALUES"  # noqa: S608
         f" (%s, %s, %s, %s, %s, %s, %s, UTC_TIMESTAMP() + INTERVAL {LEASE_S} SECOND)",
         run,
         *entry,
@@ -64,9 +56,9 @@ def add(database: Database, run: str, node: str, entry: Entry) -> None:
     )
 
 
-def has(database: Database, run: str) -> bool | None:
+def has(database: Database, schema: str, run: str) -> bool | None:
     """Whether it has an entry of this run; None where there is no such table."""
-    asked = f"SELECT COUNT(*) FROM {NAME} WHERE run = %s"  # noqa: S608 - the name is our own
+    asked = f"SELECT COUNT(*) FROM {_in(schema, with_values=True)} WHERE run = %s"  # noqa: S608 - quoted
     try:
         return answers.number(answers.row(database, asked, run, columns=1)[0]) > 0
     except SqlError as error:
@@ -75,20 +67,21 @@ def has(database: Database, run: str) -> bool | None:
         raise
 
 
-def is_empty(database: Database) -> bool:
+def is_empty(database: Database, schema: str) -> bool:
     """Whether it has no entry at all."""
-    asked = f"SELECT COUNT(*) FROM {NAME}"  # noqa: S608 - the name is our own
+    asked = f"SELECT COUNT(*) FROM {_in(schema)}"  # noqa: S608 - quoted
     return answers.number(answers.row(database, asked, columns=1)[0]) == 0
 
 
-def busy_elsewhere_s(database: Database, node: str) -> int:
+def busy_elsewhere_s(database: Database, schema: str, node: str) -> int:
     """How long a run on another node is known to be at work, 0 where none is.
 
     A row that claims more than a lease is nobody's of ours. A table without these columns, as an older tlstax
     makes it, says nothing.
     """
+    named = _in(schema, with_values=True)
     asked = (
-        f"SELECT MAX(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), until_utc)) FROM {NAME} WHERE node <> %s"  # noqa: S608
+        f"SELECT MAX(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), until_utc)) FROM {named} WHERE node <> %s"  # noqa: S608
         f" AND until_utc BETWEEN UTC_TIMESTAMP() AND UTC_TIMESTAMP() + INTERVAL {LEASE_S} SECOND"
     )
     try:
@@ -100,18 +93,18 @@ def busy_elsewhere_s(database: Database, node: str) -> int:
     return 0 if left_s is None else max(answers.number(left_s), 1)
 
 
-def entries(database: Database) -> list[Entry]:
+def entries(database: Database, schema: str) -> list[Entry]:
     """All entries, of whichever run, in the order in which they were added."""
-    asked = f"SELECT {', '.join(Entry._fields)} FROM {NAME} ORDER BY id"  # noqa: S608 - the name is our own
+    asked = f"SELECT {', '.join(Entry._fields)} FROM {_in(schema)} ORDER BY id"  # noqa: S608 - quoted
     return [
         Entry(*("" if value is None else str(value) for value in row))
         for row in answers.rows(database, asked, columns=len(Entry._fields))
     ]
 
 
-def claimed_things(database: Database) -> list[tuple[str, str, str]]:
+def claimed_things(database: Database, schema: str) -> list[tuple[str, str, str]]:
     """Kind, name and sign in each row of a table of this name, whoever made it; none where it has none."""
-    asked = f"SELECT DISTINCT kind, name, sign FROM {NAME} WHERE kind <> ''"  # noqa: S608 - the name is our own
+    asked = f"SELECT DISTINCT kind, name, sign FROM {_in(schema)} WHERE kind <> ''"  # noqa: S608 - quoted
     try:
         return [
             (str(kind), str(name), str(sign)) for kind, name, sign in answers.rows(database, asked, columns=3)

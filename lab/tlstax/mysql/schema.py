@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import get_args
 
 from tlstax.mysql.database import NO_SUCH_COLUMN, REFERRED_TO, SCHEMA_EXISTS, UNKNOWN_SCHEMA, error_number
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.schema_objects import Kind, Named, Thing, several
 
 
-def own_name(database: Database) -> str:
+def own_name(database: Database, schema: str) -> str:  # noqa: ARG001 (the connection has logged in to it)
     """The connection's schema by the server's own name, however the user spelled it."""
     used = answers.name(answers.row(database, "SELECT DATABASE()", columns=1)[0])
     asked = "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = DATABASE()"
@@ -95,8 +95,10 @@ def drop_statement(name: str) -> str:
     return f"DROP DATABASE {quoted(name)}"
 
 
-Kind = Literal["TABLE", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+HOLDS_IT = "a foreign key of another table refers to it"
+"""Why an object is not dropped that others need."""
 
 DROPPED_FIRST: tuple[Kind, ...] = ("EVENT", "TRIGGER", "VIEW", "PROCEDURE", "FUNCTION")
 """What works on others goes before them; a trigger may stand at a table that is not ours."""
@@ -170,19 +172,9 @@ _SIGHT = (
 _SEES_ROUTINES = {"EXECUTE", "CREATE ROUTINE", "ALTER ROUTINE"}
 
 
-@dataclass(frozen=True, order=True)
-class Thing:
-    """An object of a schema, by what it is and its name as the server has it."""
-
-    kind: Kind
-    name: str
-
-    def __str__(self) -> str:
-        return f"the {self.kind.lower()} {self.name}"
-
-    def quoted(self) -> str:
-        """The name for a statement."""
-        return quoted(self.name)
+def in_schema(schema: str, table: str) -> str:  # noqa: ARG001 (connections log in to the schema)
+    """What load clients, and the functions of `table`, call a table of the schema."""
+    return table
 
 
 def quoted(name: str) -> str:
@@ -231,6 +223,22 @@ def listed(database: Database, schema: str) -> set[str]:
     }
 
 
+def why_kept(database: Database, name: str, user: str) -> str:
+    """Why DROP DATABASE might take something of others with it, as a clause; empty where it cannot."""
+    if objects := listed(database, name):
+        return f"it holds what tlstax did not make: {several(sorted(objects))}"
+    if twins := spelled_otherwise(database, name):
+        return f"MariaDB's DROP DATABASE takes events of {several(twins)} along"
+    if not sees_all(database, name):
+        return (
+            f"{user} is not shown whether others have put routines or events into it (that "
+            f"takes EVENT and EXECUTE on {name}.*)"
+        )
+    if unknown := unknown_kinds(database):
+        return f"tlstax does not know what this server keeps in {several(unknown)} of information_schema"
+    return ""
+
+
 def unknown_kinds(database: Database) -> list[str]:
     """Views of information_schema that name a schema and are not known here, of whatever objects they are."""
     return sorted(_views(database) - _HOLDING.keys() - _DESCRIBING)
@@ -252,10 +260,10 @@ def sees_all(database: Database, schema: str) -> bool:
     return "EVENT" in rights and bool(rights & _SEES_ROUTINES)
 
 
-def drop_object(database: Database, thing: Thing) -> bool:
+def drop_object(database: Database, schema: str, thing: Thing) -> bool:
     """Drop it; False where a foreign key of another table refers to it, which is then still there."""
     try:
-        answers.carry_out(database, f"DROP {thing.kind} IF EXISTS {thing.quoted()}")
+        answers.carry_out(database, f"DROP {thing.kind} IF EXISTS {quoted(schema)}.{quoted(thing.name)}")
     except SqlError as error:
         if error_number(error) in REFERRED_TO:
             return False
@@ -293,7 +301,7 @@ def _ties(database: Database, schema: str, tables: Collection[Thing]) -> list[tu
 def object_drop_statements(database: Database, schema: str, things: Collection[Thing]) -> list[str]:
     """What a user pastes to drop these objects, in an order that foreign keys allow."""
     statements = [
-        f"DROP {thing.kind} {quoted(schema)}.{thing.quoted()};"
+        f"DROP {thing.kind} {quoted(schema)}.{quoted(thing.name)};"
         for kind in DROPPED_FIRST
         for thing in sorted(things)
         if thing.kind == kind
@@ -306,15 +314,16 @@ def object_drop_statements(database: Database, schema: str, things: Collection[T
         if not free:
             statements += [f"{_untying(schema, table, key)};" for table, key, _ in ties]
             ties, free = [], tables
-        statements += [f"DROP TABLE {quoted(schema)}.{table.quoted()};" for table in free]
+        statements += [f"DROP TABLE {quoted(schema)}.{quoted(table.name)};" for table in free]
         tables = [table for table in tables if table not in free]
         ties = [tie for tie in ties if tie[0] in {table.name for table in tables}]
     return statements
 
 
-def set_table_comment(database: Database, table: Thing, comment: str) -> None:
+def set_table_comment(database: Database, schema: str, table: Thing, comment: str) -> None:
     """Give a table this comment."""
-    answers.carry_out(database, f"ALTER TABLE {table.quoted()} COMMENT = %s", comment)
+    named = f"{quoted(schema)}.{quoted(table.name)}".replace("%", "%%")
+    answers.carry_out(database, f"ALTER TABLE {named} COMMENT = %s", comment)
 
 
 def _is_same_name(name: str, thing: Thing) -> bool:
@@ -322,13 +331,6 @@ def _is_same_name(name: str, thing: Thing) -> bool:
     if thing.kind in {"PROCEDURE", "FUNCTION", "EVENT"}:
         return name.casefold() == thing.name.casefold()
     return name == thing.name
-
-
-class Named(NamedTuple):
-    """What a name stands for, in capitals: `BASE TABLE`, `VIEW` or `SEQUENCE`, and its storage engine."""
-
-    type: str
-    engine: str
 
 
 def named_tables(database: Database, schema: str, names: Collection[str]) -> dict[str, Named]:
@@ -358,22 +360,36 @@ def advances_sequence(database: Database, schema: str, table: str) -> bool:
     return any(word in str(default).lower() for (default,) in defaults for word in words)
 
 
-def stored_functions(database: Database, schema: str) -> set[str]:
-    """The names of the schema's stored functions, in capitals."""
+def functions_of_others(database: Database, schema: str, names: Collection[str]) -> set[str]:
+    """Which of these names, in capitals, the schema's stored functions have."""
     asked = (
         "SELECT ROUTINE_NAME FROM information_schema.ROUTINES"
         " WHERE ROUTINE_SCHEMA = %s AND ROUTINE_TYPE = 'FUNCTION'"
     )
-    return {str(name).upper() for (name,) in answers.rows(database, asked, schema, columns=1)}
+    return {str(name).upper() for (name,) in answers.rows(database, asked, schema, columns=1)} & {*names}
 
 
-def reads_as_oracle(database: Database) -> bool:
-    """Whether new connections read SQL as Oracle does (MariaDB's `sql_mode=ORACLE`)."""
+def reads_otherwise(database: Database) -> str:
+    """Why new connections read SQL otherwise than it is read here, as a clause; empty where they do not.
+
+    With ORACLE in MariaDB's `sql_mode` they read it as Oracle does.
+    """
     modes = str(answers.row(database, "SELECT @@GLOBAL.sql_mode", columns=1)[0])
-    return "ORACLE" in modes.upper().split(",")
+    if "ORACLE" in modes.upper().split(","):
+        return "its sql_mode has ORACLE, in which SQL means other things"
+    return ""
 
 
-def column_types(database: Database, table: str) -> dict[str, str]:
+INTEGERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint"})
+"""Types of whole numbers, as `column_types` calls them."""
+
+
+def quoted_table(schema: str, table: str) -> str:  # noqa: ARG001
+    """A table of the schema that is there, for a statement of load clients."""
+    return quoted(table)
+
+
+def column_types(database: Database, schema: str, table: str) -> dict[str, str]:  # noqa: ARG001
     """The type of each column of the table in this connection's schema, by its name in small letters.
 
     Empty where the account sees no such table.
@@ -386,7 +402,7 @@ def column_types(database: Database, table: str) -> dict[str, str]:
     return {str(name).lower(): str(kind).lower() for name, kind in found}
 
 
-def begins_index(database: Database, table: str, column: str) -> bool:
+def begins_index(database: Database, schema: str, table: str, column: str) -> bool:  # noqa: ARG001
     """Whether an index of the table begins with the column."""
     asked = (
         "SELECT COUNT(*) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() "
@@ -395,7 +411,7 @@ def begins_index(database: Database, table: str, column: str) -> bool:
     return answers.number(answers.row(database, asked, table, column, columns=1)[0]) > 0
 
 
-def key_range(database: Database, table: str, column: str) -> tuple[int, int] | None:
+def key_range(database: Database, schema: str, table: str, column: str) -> tuple[int, int] | None:  # noqa: ARG001
     """The lowest and the highest value of a column of whole numbers; None of a table without rows.
 
     An index that begins with the column has both at its ends. The names have no backquote.

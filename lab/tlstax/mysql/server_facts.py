@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Sequence
 
+from tlstax.mysql import session
 from tlstax.sql import answers
 from tlstax.sql.database import Database
 from tlstax.sql.facts import ConnectionLimits, Identity
@@ -44,7 +45,8 @@ def connection_limits(database: Database) -> ConnectionLimits:
     asked = "SELECT @@max_connections, @@session.max_user_connections"
     limit, per_user = map(answers.number, answers.row(database, asked, columns=2))
     in_use = answers.row(database, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", columns=2)[1]
-    return ConnectionLimits(limit, per_user, answers.number(in_use))
+    own = len(session.of_account(database)) if per_user else 0
+    return ConnectionLimits(limit, per_user, answers.number(in_use), own)
 
 
 def most_used_connections(database: Database) -> int:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from typing import NamedTuple
 
+from tlstax.mysql.database import OBJECT_EXISTS
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
+from tlstax.support.text import counted
 
 ASKS_NOTHING = "DO 0"
 """A statement that reads and writes nothing, and needs no table, for whoever only wants to be connected."""
@@ -40,20 +41,40 @@ def settle(database: Database) -> None:
     )
 
 
-class Defaults(NamedTuple):
-    """What a new connection begins with: the longest answer in rows, and whether statements are committed."""
-
-    rows_at_most: int
-    commits: bool
+LEAST_ROWS = 1000
+"""An answer may have as many rows at the least."""
 
 
-def defaults(database: Database) -> Defaults:
-    """Those of the server for all connections; an account needs no right to read them."""
-    for rows, commits in answers.rows(
-        database, "SELECT @@GLOBAL.sql_select_limit, @@GLOBAL.autocommit", columns=2
-    ):
-        return Defaults(answers.number(rows), commits=answers.number(commits) != 0)
-    return Defaults(2**64 - 1, commits=True)
+def hindrance(database: Database, *, writes: bool) -> tuple[str, str] | None:
+    """What the server sets for all connections that keeps load clients from their work, and what helps.
+
+    The first follows the server's name. `writes` says whether they change data. None where nothing does; an
+    account needs no right to read these settings.
+    """
+    asked = "SELECT @@GLOBAL.sql_select_limit, @@GLOBAL.autocommit"
+    for rows, commits in answers.rows(database, asked, columns=2):
+        at_most = answers.number(rows)
+        if at_most < LEAST_ROWS:
+            return (
+                f"cuts every answer to {counted(at_most, 'row')} (sql_select_limit)",
+                "SET GLOBAL sql_select_limit = 18446744073709551615 there for the run",
+            )
+        if writes and answers.number(commits) == 0:
+            return (
+                "opens connections without autocommit, so that what a workload writes would never be "
+                "committed",
+                "set autocommit=ON there for the run, or choose workloads that only read",
+            )
+    return None
+
+
+def has_pooler(database: Database) -> bool:  # noqa: ARG001
+    """No: whatever is in front is not known of, or named as a way to the server."""
+    return False
+
+
+def why_nothing_is_made(database: Database) -> None:
+    """None: the server says so when something is to be made."""
 
 
 def set_patience(database: Database, idle_s: int, locked_s: int) -> None:
@@ -68,14 +89,18 @@ def heed_foreign_keys(database: Database) -> None:
     answers.carry_out(database, "SET SESSION foreign_key_checks = 1")
 
 
-def warns_of_notes(database: Database) -> bool:
-    """Whether statements of this connection leave notes among the warnings (`sql_notes`)."""
-    return bool(answers.row(database, "SELECT @@SESSION.sql_notes", columns=1)[0] == 1)
+def create(database: Database, statement: str, *, if_not_exists: bool) -> bool:
+    """Carry out a CREATE; whether it made the object, which `if_not_exists` leaves to a note of the server's.
 
-
-def warning_codes(database: Database) -> set[int]:
-    """The numbers of the warnings and notes that the statement before this left."""
-    return {answers.number(code) for _, code, _ in answers.rows(database, "SHOW WARNINGS", columns=3)}
+    Where statements of this connection leave no notes (`sql_notes`), it is not known to.
+    """
+    if not if_not_exists:
+        answers.carry_out(database, statement)
+        return True
+    notes = answers.row(database, "SELECT @@SESSION.sql_notes", columns=1)[0] == 1
+    answers.carry_out(database, statement)
+    codes = {answers.number(code) for _, code, _ in answers.rows(database, "SHOW WARNINGS", columns=3)}
+    return notes and not codes & OBJECT_EXISTS
 
 
 def is_of_this_account(database: Database, connection: int) -> bool:

@@ -13,6 +13,9 @@ from tlstax.support.errors import MachineFault
 _OWN_STATEMENTS = frozenset({"Questions", "Queries", "Com_show_status", "Bytes_sent", "Bytes_received"})
 """Counters that reading them changes; they are left out."""
 
+COUNTS_AT_ONCE = True
+"""Each statement is counted when it is over."""
+
 _SETTLING_S, _LOOK_AGAIN_S = 1.0, 0.001
 
 

@@ -20,8 +20,9 @@ from tlstax.study.level_names import DIRECT, ENGINE
 LEAST_PER_S = 5.0
 """Others who run fewer statements a second are no work: a health check, or who watches the server."""
 
-LOOK_S, STEP_S = 1.0, 0.5
-"""How long is looked at what others do, and how long a step lasts: thousands of operations."""
+LOOK_S, LONG_LOOK_S, STEP_S = 1.0, 3.0, 0.5
+"""How long is looked at what others do, how long where a server counts once in a second what a session has
+done, and how long a step lasts: thousands of operations."""
 
 PAYS = 0.5
 """More connections pay as long as each brings half of what those before did; else they wait in a queue."""

@@ -19,6 +19,7 @@ from tlstax.postgres.database import apart
 from tlstax.sql import answers
 from tlstax.sql.credentials import Credentials
 from tlstax.sql.database import Database
+from tlstax.sql.facts import Terms
 
 BOOTSTRAP: Final = "postgres"
 """The role that initdb makes by this name: it owns what is the system's, and nobody logs in as it."""
@@ -183,6 +184,11 @@ def demands_certificate(admin: Database, user: str) -> bool | None:
         kind == "hostssl" and (method == CERTIFICATE or "clientcert=" in options)
         for kind, method, options in rules
     )
+
+
+def terms(database: Database) -> Terms:  # noqa: ARG001
+    """None: a role has no hourly limits, and what pg_hba.conf demands of it only a superuser may read."""
+    return Terms()
 
 
 def plugin_of_load_account(admin: Database) -> str:

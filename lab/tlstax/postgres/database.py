@@ -38,12 +38,12 @@ CONNECTION_FAILED: Final = "08006"
 """connection_failure: what a connection that broke is given where the server said nothing itself."""
 
 PROTOCOL_VIOLATION: Final = "08P01"
-_TERMINATE: Final = b"X\x00\x00\x00\x04"
+TERMINATE: Final = b"X\x00\x00\x00\x04"
 _ENDING_S: Final = 10.0
 _CLOSING_S: Final = 1.0
 """How long the end of a session is waited for: where its counts are read next, and where none are."""
 
-_INTEGERS: Final = (20, 21, 23, 26)
+INTEGERS: Final = (20, 21, 23, 26)
 """The types int8, int2, int4 and oid, by their numbers (pg_type.dat)."""
 
 _ENDS_SESSIONS: Final = frozenset({"FATAL", "PANIC"})
@@ -113,10 +113,11 @@ def is_too_many_connections(error: SqlError) -> bool:
     return error.code == "53300"
 
 
-class _Session(native.Connection):  # type: ignore[misc]
+class Session(native.Connection):  # type: ignore[misc]
     """A session of pg8000, which has no types, that knows by the last message of the server why it ended."""
 
     def handle_ERROR_RESPONSE(self, data: bytes, context: Context) -> None:  # noqa: N802 (pg8000's name)
+        """Keep it, and raise it where it is the last that comes."""
         super().handle_ERROR_RESPONSE(data, context)
         # Nothing follows, and pg8000 would wait for what does.
         if context.error.args[0].get("V") in _ENDS_SESSIONS:
@@ -134,13 +135,16 @@ class PostgresDatabase(Database):
     Integers come as such, other values as the server writes them, NULL as None.
     """
 
-    def __init__(self, log_in: Callable[[str], tuple[_Session, socket.socket]], database: str) -> None:
+    is_shared = False
+    """Whether the server is somebody else's, where others are counted as well."""
+
+    def __init__(self, log_in: Callable[[str], tuple[Session, socket.socket]], database: str) -> None:
         """`log_in` opens a session in a database. Raises SqlError where the first is not opened."""
         self._log_in = log_in
         self.name = database
         self._apart: PostgresDatabase | None = None
         self._is_closed = False
-        self._opened: tuple[_Session, socket.socket] | None = _carefully(partial(log_in, database))
+        self._opened: tuple[Session, socket.socket] | None = _carefully(partial(log_in, database))
 
     @property
     def is_open(self) -> bool:
@@ -201,7 +205,7 @@ class PostgresDatabase(Database):
         if self._apart is not None:
             self._apart.close()
 
-    def _run(self, ask: Callable[[_Session], T]) -> T:
+    def _run(self, ask: Callable[[Session], T]) -> T:
         """What is asked of the session, which is opened if it is left. Where it failed, all is closed."""
         if self._is_closed:
             raise SqlError(CONNECTION_FAILED, "the connection is closed", is_of_connection=True)
@@ -224,12 +228,12 @@ def apart(database: Database) -> Database:
 def log_in_over_socket(socket_path: Path, account: Account) -> PostgresDatabase:
     """A connection with autocommit over a Unix socket, in the clear. Raises SqlError."""
 
-    def log_in(database: str) -> tuple[_Session, socket.socket]:
+    def log_in(database: str) -> tuple[Session, socket.socket]:
         channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             channel.settimeout(LOGIN_TIMEOUT_S)
             channel.connect(str(socket_path))
-            session = _Session(
+            session = Session(
                 account.user,
                 sock=channel,
                 password=account.password,
@@ -241,7 +245,7 @@ def log_in_over_socket(socket_path: Path, account: Account) -> PostgresDatabase:
             channel.close()
             raise
         channel.settimeout(STATEMENT_TIMEOUT_S)
-        session.pg_types = defaultdict(lambda: str, dict.fromkeys(_INTEGERS, int))
+        session.pg_types = defaultdict(lambda: str, dict.fromkeys(INTEGERS, int))
         return session, channel
 
     return PostgresDatabase(log_in, account.database or APART)
@@ -254,7 +258,7 @@ def try_login_over_tls(endpoint: TcpEndpoint, account: Account, context: ssl.SSL
     handshake failed on.
     """
     session = _carefully(
-        lambda: _Session(
+        lambda: Session(
             account.user,
             host=endpoint.host,
             port=endpoint.port,
@@ -284,11 +288,11 @@ def _carefully(ask: Callable[[], T]) -> T:
         raise SqlError(PROTOCOL_VIOLATION, message, is_of_connection=True, cause=error) from error
 
 
-def _end(session: _Session, channel: socket.socket, wait_s: float) -> None:
+def _end(session: Session, channel: socket.socket, wait_s: float) -> None:
     """Ask the server to end the session, and wait until it has; a server that is paused does not."""
     with suppress(OSError):
         channel.settimeout(wait_s)
-        channel.sendall(_TERMINATE)
+        channel.sendall(TERMINATE)
         while channel.recv(4096):
             pass
     channel.close()

@@ -38,18 +38,29 @@ def version_and_limit(database: Database) -> tuple[str, int]:
 def connection_limits(database: Database) -> ConnectionLimits:
     """The limits of the server and of this connection's account, and how many connections there are now.
 
-    The account's is that of its role or of its database, whichever is less; 0 where neither has one.
+    The account's is that of its role or of its database, whichever leaves less; 0 where neither has one. An
+    ordinary account is not told what others' processes are: any of them that is somebody's and in a database
+    is taken for a connection.
     """
     name = database.name if isinstance(database, PostgresDatabase) else None
     asked = (
         "SELECT (SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user),"  # noqa: S608
-        f" (SELECT datconnlimit FROM pg_database WHERE datname = {'%s' if name else 'current_database()'}),"
-        " (SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend')"
+        " COUNT(*) FILTER (WHERE usename = session_user), d.datconnlimit,"
+        " COUNT(*) FILTER (WHERE datid = d.oid), COUNT(pid)"
+        " FROM pg_database d LEFT JOIN pg_stat_activity ON datid IS NOT NULL AND usesysid IS NOT NULL"
+        " AND COALESCE(backend_type, 'client backend') = 'client backend'"
+        f" WHERE d.datname = {'%s' if name else 'current_database()'} GROUP BY d.oid, d.datconnlimit"
     )
-    found = answers.row(apart(database), asked, *([name] if name else []), columns=3)
-    role, of_database, in_use = map(answers.number, found)
-    own = min((limit for limit in (role, of_database) if limit >= 0), default=0)
-    return ConnectionLimits(_most_connections(database), own, in_use)
+    found = answers.row(apart(database), asked, *([name] if name else []), columns=5)
+    role, of_role, of_database, in_database, in_use = map(answers.number, found)
+    bounds = [(own, used) for own, used in ((role, of_role), (of_database, in_database)) if own >= 0]
+    own, used = min(bounds, key=lambda bound: bound[0] - bound[1], default=(0, 0))
+    return ConnectionLimits(_most_connections(database), own, in_use, used)
+
+
+def as_kept(database: Database, name: str) -> str:  # noqa: ARG001 (as it is read)
+    """A table's name as the server keeps it."""
+    return name
 
 
 def most_used_connections(database: Database) -> int | None:  # noqa: ARG001
@@ -68,11 +79,15 @@ def round_trip_s(database: Database) -> float:
 
 
 def identity(database: Database) -> Identity:
-    """Which server this is. A primary and its standbys have one cluster, by `system_identifier`."""
-    asked = "SELECT system_identifier::text FROM pg_control_system()"
-    cluster = answers.name(answers.row(apart(database), asked, columns=1)[0])
+    """Which server this is. A primary and its standbys have one cluster, by `system_identifier`.
+
+    An ordinary account is not told the directory; when the server began tells it from its standbys then.
+    """
+    asked = "SELECT system_identifier::text, pg_postmaster_start_time()::text FROM pg_control_system()"
+    cluster, began = answers.row(apart(database), asked, columns=2)
+    cluster = answers.name(cluster)
     found = settings.read(database, ("data_directory", "port"))
-    named = repr([cluster, found.get("data_directory", ""), found.get("port", "")])
+    named = repr([cluster, found.get("data_directory") or str(began), found.get("port", "")])
     return Identity(hashlib.sha256(named.encode()).hexdigest(), cluster)
 
 

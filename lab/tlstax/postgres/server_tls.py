@@ -51,6 +51,14 @@ def facts(database: Database) -> TlsFacts:
     )
 
 
+def offers_tls(database: Database) -> bool:
+    """Whether this connection is encrypted: all of ours are where TLS is offered and not switched off.
+
+    The server's `ssl` may be otherwise behind a pooler, and over a Unix socket there is none.
+    """
+    return database.is_encrypted
+
+
 def groups(database: Database) -> tuple[str, ...]:
     """The groups that the server agrees on, as it is configured: one before 18, which has a list."""
     told = settings.read(database, ("ssl_groups", "ssl_ecdh_curve"))

@@ -29,11 +29,17 @@ CONNECTED: Final = "pg_stat_activity.client_backends"
 
 _SETTLING_S, _LOOK_AGAIN_S = 1.0, 0.001
 
+COUNTS_AT_ONCE: Final = False
+"""A session that works says once in a second what it has done, and all of it when it ends."""
+
 _STALE_S: Final = 0.55
 """Before 15, how old what is read may be (PGSTAT_STAT_INTERVAL, half a second), and a little."""
 
 _COLLECTING_S: Final = 10.0
 """How long a collector on a busy machine may take to count what it was told."""
+
+_COLLECTING_BESIDE_OTHERS_S: Final = 2.0
+"""How long that is waited for at somebody else's server, which may never be still."""
 
 _FIRST_WITHOUT_COLLECTOR: Final = 150000
 _FIRST_WITH_CHECKPOINTER: Final = 170000
@@ -97,7 +103,8 @@ def _settled(connection: Database) -> dict[str, int]:
 
 def _collected(connection: Database, version: int) -> dict[str, int]:
     """The counters, once two readings that cannot be the same old one agree."""
-    deadline = time.monotonic() + _COLLECTING_S
+    is_shared = getattr(connection, "is_shared", False)
+    deadline = time.monotonic() + (_COLLECTING_BESIDE_OTHERS_S if is_shared else _COLLECTING_S)
     before: dict[str, int] = {}
     while True:
         time.sleep(_STALE_S)

@@ -79,10 +79,11 @@ def prepare(  # noqa: PLR0913 (the last three have a default)
     progress: Callable[[str], None] | None = None,
     between: Callable[[], None] = lambda: None,
 ) -> int:
-    """Make the table in the connection's schema, or reuse the one that is there and equal; its row count.
+    """Make the table, or reuse the one that is there and equal; its row count.
 
-    A table of this name that is ours but holds other data is replaced. UserMistake when a table of this name
-    is not ours. `between` is called every now and then while it is filled.
+    It is in the connection's schema unless its name has one: `tlstax.sbtest1`. A table of this name that is
+    ours but holds other data is replaced. UserMistake when it is not ours.
+    `between` is called every now and then while it is filled.
     """
     _check_name(name)
     report = progress or (lambda _: None)
@@ -98,7 +99,7 @@ def prepare(  # noqa: PLR0913 (the last three have a default)
         _fill(database, name, layout.columns, chunk)
     if layout.index:
         index, column = layout.index
-        answers.carry_out(database, f'CREATE INDEX "{name}_{index}" ON "{name}" ({column})')
+        answers.carry_out(database, f'CREATE INDEX "{_bare(name)}_{index}" ON {_quoted(name)} ({column})')
     _settle(database, name)
     return content.rows
 
@@ -106,7 +107,7 @@ def prepare(  # noqa: PLR0913 (the last three have a default)
 def drop(database: Database, name: str) -> None:
     """Drop the table if it is there."""
     _check_name(name)
-    answers.carry_out(database, f'DROP TABLE IF EXISTS "{name}"')
+    answers.carry_out(database, f"DROP TABLE IF EXISTS {_quoted(name)}")
 
 
 def state(database: Database, name: str, shape: Shape) -> TableState:
@@ -121,7 +122,7 @@ def state(database: Database, name: str, shape: Shape) -> TableState:
     )
     asked = (
         f"SELECT COUNT(*), SUM(('x' || left(md5(concat_ws(',', {columns})), 8))::bit(32)::bigint)"  # noqa: S608
-        f' FROM "{name}"'
+        f" FROM {_quoted(name)}"
     )
     rows, total = answers.row(database, asked, columns=2)
     return TableState(table=name, rows=answers.number(rows), checksum=answers.number(total or 0))
@@ -142,7 +143,7 @@ def keep_copy(database: Database, name: str, shape: Shape, mark: Mark = PRIVATE)
     if _is_there(database, kept, mark):
         drop(database, kept)
     _create(database, kept, shape, mark.comment)
-    answers.carry_out(database, f'INSERT INTO "{kept}" SELECT * FROM "{name}"')  # noqa: S608 (checked)
+    answers.carry_out(database, f"INSERT INTO {_quoted(kept)} SELECT * FROM {_quoted(name)}")  # noqa: S608 (checked)
     _settle(database, kept)
 
 
@@ -153,8 +154,8 @@ def put_back(database: Database, name: str) -> None:
     that no checkpoint has them to write in a trial.
     """
     _check_name(name)
-    answers.carry_out(database, f'TRUNCATE TABLE "{name}"')
-    answers.carry_out(database, f'INSERT INTO "{name}" SELECT * FROM "{name}{KEPT}"')  # noqa: S608 (checked)
+    answers.carry_out(database, f"TRUNCATE TABLE {_quoted(name)}")
+    answers.carry_out(database, f"INSERT INTO {_quoted(name)} SELECT * FROM {_quoted(name + KEPT)}")  # noqa: S608 (checked)
     _settle(database, name)
 
 
@@ -190,51 +191,65 @@ def _settle(database: Database, name: str) -> None:
     Without it, whoever reads a row first would write that its transaction has ended.
     """
     _set_next_id(database, name)
-    answers.carry_out(database, f'VACUUM (FREEZE, ANALYZE) "{name}"')
+    answers.carry_out(database, f"VACUUM (FREEZE, ANALYZE) {_quoted(name)}")
     write_changed_pages(database, name)
 
 
 def _set_next_id(database: Database, name: str) -> None:
     """Have the next id that the server gives follow the largest; nothing where it gives none."""
-    sequences = answers.rows(database, "SELECT pg_get_serial_sequence(%s, 'id')", f'"{name}"', columns=1)
+    sequences = answers.rows(database, "SELECT pg_get_serial_sequence(%s, 'id')", _quoted(name), columns=1)
     for (sequence,) in sequences:
         if sequence is not None:
-            asked = f'SELECT setval(%s, COALESCE(MAX(id), 0) + 1, false) FROM "{name}"'  # noqa: S608 (checked)
+            asked = f"SELECT setval(%s, COALESCE(MAX(id), 0) + 1, false) FROM {_quoted(name)}"  # noqa: S608 (checked)
             answers.carry_out(database, asked, sequence)
 
 
 def _is_there(database: Database, name: str, mark: Mark) -> bool:
-    """Whether the connection's schema has a relation of this name. UserMistake where it is not ours."""
+    """Whether its schema has a relation of this name. UserMistake where it is not ours."""
     asked = (
         "SELECT COALESCE(obj_description(c.oid, 'pg_class'), '') FROM pg_class c"
         " JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE n.nspname = current_schema() AND c.relname = %s"
+        " WHERE n.nspname = COALESCE(%s, current_schema()) AND c.relname = %s"
     )
-    comments = [str(comment) for (comment,) in answers.rows(database, asked, name, columns=1)]
+    place = name.rpartition(".")[0] or None
+    comments = [str(comment) for (comment,) in answers.rows(database, asked, place, _bare(name), columns=1)]
     if not all(map(mark.is_ours, comments)):
         raise not_ours(name)
     return bool(comments)
 
 
 def _check_name(name: str) -> None:
-    if not re.fullmatch(r"[a-z0-9_]+", name) or len(name) > NAME_AT_MOST:
+    if not re.fullmatch(r"([a-z_][a-z0-9_]*\.)?[a-z0-9_]+", name) or len(_bare(name)) > NAME_AT_MOST:
         raise UserMistake(
             f"{name!r} is not a table name that tlstax uses", remedy="use small letters, digits and _"
         )
 
 
+def _bare(name: str) -> str:
+    """Without its schema."""
+    return name.rpartition(".")[2]
+
+
+def _quoted(name: str) -> str:
+    return ".".join(f'"{part}"' for part in name.split("."))
+
+
 def _create(database: Database, name: str, shape: Shape, comment: str) -> None:
-    columns = COLUMNS[shape]
+    """All of it or nothing: several statements at once are one transaction ("Simple Query")."""
+    columns, named = COLUMNS[shape], _quoted(name)
     storage = _STORAGE_OF_LARGE if columns.large else _STORAGE
-    answers.carry_out(database, f'CREATE TABLE "{name}" ({columns.definition}) {storage}')
-    answers.carry_out(database, f'COMMENT ON TABLE "{name}" IS %s', comment)
+    statements = [
+        f"CREATE TABLE {named} ({columns.definition}) {storage}",
+        f"COMMENT ON TABLE {named} IS %s",
+    ]
     if columns.large:
-        answers.carry_out(database, f'ALTER TABLE "{name}" ALTER COLUMN {columns.large} SET STORAGE EXTERNAL')
+        statements.append(f"ALTER TABLE {named} ALTER COLUMN {columns.large} SET STORAGE EXTERNAL")
+    answers.carry_out(database, "; ".join(statements), comment)
 
 
 def _fill(database: Database, name: str, columns: Iterable[str], rows: list[Row]) -> None:
     """Add rows, by COPY where the connection can: it takes a third of the time."""
-    where = f'"{name}" ({", ".join(columns)})'
+    where = f"{_quoted(name)} ({', '.join(columns)})"
     if isinstance(database, PostgresDatabase):
         database.copy(f"COPY {where} FROM STDIN", "".join(map(_line, rows)))
     elif rows:
@@ -260,14 +275,14 @@ def _is_equal(database: Database, name: str, content: TableContent) -> bool:
         "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
         " ORDER BY attnum"
     )
-    if tuple(answers.column(database, asked, f'"{name}"', place=0)) != layout.columns:
+    if tuple(answers.column(database, asked, _quoted(name), place=0)) != layout.columns:
         return False
     asked = (
         "SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid"
         " WHERE x.indrelid = %s::regclass AND NOT x.indisprimary"
     )
-    indexes = {f"{name}_{layout.index[0]}"} if layout.index else set()
-    if set(answers.column(database, asked, f'"{name}"', place=0)) != indexes:
+    indexes = {f"{_bare(name)}_{layout.index[0]}"} if layout.index else set()
+    if set(answers.column(database, asked, _quoted(name), place=0)) != indexes:
         return False
     return state(database, name, content.shape) == expected(name, content)
 

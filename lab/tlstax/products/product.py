@@ -18,7 +18,7 @@ from tlstax.records.trial import ConnectionsSeen, TableState
 from tlstax.sql.answering import Answering, Listener
 from tlstax.sql.credentials import Credentials
 from tlstax.sql.database import Database, SqlError
-from tlstax.sql.facts import TlsFacts, Traffic
+from tlstax.sql.facts import ConnectionLimits, Identity, Terms, TlsFacts, Traffic
 from tlstax.sql.table_marks import PRIVATE, Mark
 from tlstax.sql.table_rows import TableContent
 from tlstax.study.product import ProductName
@@ -44,6 +44,18 @@ class Databases(Protocol):
         """Whether there is a table of the name already."""
         ...
 
+    def is_parse_error(self, error: SqlError) -> bool:
+        """Whether the server does not understand the statement."""
+        ...
+
+    def is_not_allowed(self, error: SqlError) -> bool:
+        """Whether the account lacks the right."""
+        ...
+
+    def is_read_only(self, error: SqlError) -> bool:
+        """Whether nothing can be changed there."""
+        ...
+
 
 class Status(Protocol):
     """The server's own counters, by the product's names of them. All but `connected` and its like ask it."""
@@ -62,6 +74,11 @@ class Status(Protocol):
 
     def sessions_resumed(self, before: Mapping[str, int], after: Mapping[str, int]) -> int:
         """How many TLS sessions the server resumed between two readings."""
+        ...
+
+    @property
+    def COUNTS_AT_ONCE(self) -> bool:  # noqa: N802 (a constant of the module)
+        """Whether `traffic` has each statement when it is over, and not only when its session ends."""
         ...
 
     def traffic(self, connection: Database) -> Traffic:
@@ -121,6 +138,30 @@ class ServerFacts(Protocol):
         """The version, and how many connections the server accepts at most."""
         ...
 
+    def version(self, database: Database) -> str:
+        """The version."""
+        ...
+
+    def identity(self, database: Database) -> Identity:
+        """Which server this is, and of which cluster."""
+        ...
+
+    def connection_limits(self, database: Database) -> ConnectionLimits:
+        """How many connections the server and this account may have, and how many there are."""
+        ...
+
+    def requires_tls(self, database: Database) -> bool | None:
+        """Whether connections in the clear are refused; None where that cannot be known."""
+        ...
+
+    def most_connect_errors(self, database: Database) -> int | None:
+        """After how many broken connects in a row the server blocks a host; None where it does not say."""
+        ...
+
+    def as_kept(self, database: Database, name: str) -> str:
+        """A table's name as the server keeps it."""
+        ...
+
     def round_trip_s(self, database: Database) -> float:
         """How long this connection's shortest question takes, the fastest of a few."""
         ...
@@ -156,6 +197,10 @@ class ServerTls(Protocol):
 
     def facts(self, database: Database) -> TlsFacts:
         """What the server says of it. Raises SqlError."""
+        ...
+
+    def offers_tls(self, database: Database) -> bool:
+        """Whether who connects as this connection did is offered TLS."""
         ...
 
     def can_switch(self, admin: Database) -> bool:
@@ -219,8 +264,16 @@ class Accounts(Protocol):
         """Make the load account that is proved by this plugin."""
         ...
 
+    def let_it_see_connections(self, admin: Database) -> None:
+        """Give the load account what an inspection reads of those that are connected."""
+        ...
+
     def make_by_certificate(self, admin: Database, password: str) -> None:
         """Make the load account that demands a client certificate."""
+        ...
+
+    def terms(self, database: Database) -> Terms:
+        """What this connection's account is bound to, as far as the server tells."""
         ...
 
     def demands_certificate(self, admin: Database, user: str) -> bool | None:

@@ -50,10 +50,11 @@ def found_there(study: Study, server: str | None, bench: Bench, *, raises: bool)
 
 
 def _looked(bench: Bench) -> float:
-    """How many statements a second others run, over a second."""
-    before = bench.server.product.status.traffic(bench.admin)
-    time.sleep(at_work.LOOK_S)
-    return _others_per_s(before, bench.server.product.status.traffic(bench.admin), own=0)
+    """How many statements a second others run: over a second, or longer where sessions say so once in one."""
+    status = bench.server.product.status
+    before = status.traffic(bench.admin)
+    time.sleep(at_work.LOOK_S if status.COUNTS_AT_ONCE else at_work.LONG_LOOK_S)
+    return _others_per_s(before, status.traffic(bench.admin), own=0)
 
 
 def _others_per_s(before: Traffic, after: Traffic, own: int) -> float:
@@ -62,20 +63,35 @@ def _others_per_s(before: Traffic, after: Traffic, own: int) -> float:
 
 
 def _step(case: CaseLevels, study: Study, bench: Bench) -> AtWorkStep:
-    """What so many connections bring, and what others run beside them. Raises ClientFailure."""
-    window = {"duration_s": at_work.STEP_S}
+    """What so many connections bring, and what others run beside them. Raises ClientFailure.
+
+    Where sessions say once in a second what they have done, and all of it at their end, the server is asked
+    before the client has come, and when it has gone; nothing is warmed up then, which would be counted as
+    others', and the step is so long that others have said something.
+    """
+    status, each = bench.server.product.status, study.workload_of(case).statements
+    step_s = at_work.STEP_S if status.COUNTS_AT_ONCE else at_work.LONG_LOOK_S
     connections = case.connections
-    job = job_for(case, bench.terms_of(case).model_copy(update=window), sequence=connections)
+    terms = bench.terms_of(case).model_copy(update={"duration_s": step_s})
+    job = job_for(case, terms, sequence=connections)
     within_s, stays = job.timeout_s + GRACE_S, bench.server.connected()
+    if not status.COUNTS_AT_ONCE:
+        job = job.model_copy(update={"warmup_s": 0.0})
+    before = status.traffic(bench.admin)
     with bench.client(case, job, None) as client:
         client.wait_ready(within_s)
-        before = bench.server.product.status.traffic(bench.admin)
-        did = client.slice(at_work.STEP_S, at_work.STEP_S + within_s)
-        after = bench.server.product.status.traffic(bench.admin)
+        if status.COUNTS_AT_ONCE:
+            before = status.traffic(bench.admin)
+        did = client.slice(step_s, step_s + within_s)
+        after = status.traffic(bench.admin)
         client.wind_up()
-        client.finish(within_s)
+        done = client.finish(within_s)
     bench.server.wait_until_gone(stays)
-    own = did.operations * study.workload_of(case).statements
+    own = did.operations * each
+    if not status.COUNTS_AT_ONCE:
+        # A login is a transaction, and the question for the connection's encryption another.
+        own += 2 * done.lifetime.connections
+        after = status.traffic(bench.admin)
     return AtWorkStep(
         connections=connections,
         per_s=did.operations / did.elapsed_s,

@@ -382,7 +382,12 @@ def external_terms(
             verify = "ca" if tls.verify == "none" else tls.verify
             few = {"verify": verify, "ca_file": trusted[min(trusted)]}
             verification = verification.model_copy(update=few)
-        own = {"counts_lingering": True, "trust_files": trusted}
+        own = {
+            "counts_lingering": True,
+            "trust_files": trusted,
+            "ssl_negotiation": "direct" if tls.direct else "request",
+            "require_auth": access.require_auth,
+        }
         yield server, _terms(server, verification, needs, equipment).model_copy(update=own)
 
 

@@ -16,7 +16,7 @@ from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.conditions import NothingMayBeMade
 from tlstax.external.near import Near
 from tlstax.external.server import ExternalServer
-from tlstax.external.tls import DEMANDING, ExternalTls
+from tlstax.external.tls import ExternalTls
 from tlstax.external.ways import Way
 from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import open_path
@@ -280,7 +280,7 @@ def open_quiet_bench(
     with ExitStack() as stack:
         server, terms = stack.enter_context(external_terms(access, needs, equipment, warn))
         refusal = server.no_plaintext()
-        demanded = f"{access.tls.mode_by} demands TLS" if access.tls.mode in DEMANDING else ""
+        demanded = f"{access.tls.demanded_by} demands TLS" if access.tls.demanded_by else ""
         room = server.room(at_most)
         here = server.near() if access.host is None else None
         cpus = () if here is None else _beside([here], machine.client_cpus)
@@ -567,4 +567,5 @@ def _ends(access: ExternalAccess, bench: Bench, session: Session) -> Ends:
         certificates=certificates,
         verify=access.tls.verify,
         near_cpus=bench.machine.client_cpus,
+        spoken=access.product,
     )

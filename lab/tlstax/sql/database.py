@@ -68,3 +68,26 @@ class Database(Protocol):
     ) -> None:
         """Close it."""
         self.close()
+
+
+class GuardedDatabase(Database, Protocol):
+    """A connection to somebody else's server, whose answers may be anything: bounded in time and in bytes."""
+
+    @property
+    def number(self) -> int:
+        """The server's own number of the connection."""
+        ...
+
+    @property
+    def account_plugin(self) -> str:
+        """What the account is proved by, as the server names it."""
+        ...
+
+    @property
+    def password_was_sent(self) -> bool:
+        """Whether the login took the password itself, and not its proof alone."""
+        ...
+
+    def wait_at_most(self, timeout_s: float) -> None:
+        """How long an answer may take from now on."""
+        ...

@@ -21,11 +21,25 @@ class Identity(NamedTuple):
 
 
 class ConnectionLimits(NamedTuple):
-    """Numbers of connections: the server's limit, the account's (0: none of its own), those in use."""
+    """Numbers of connections: the server's limit, the account's (0: none of its own), those in use.
+
+    `by_account` are those that count against the account's, where it has one.
+    """
 
     max_connections: int
     max_user_connections: int
     in_use: int
+    by_account: int = 0
+
+
+class Terms(NamedTuple):
+    """`requires` is what the account demands of a connection, such as "SSL", empty where nothing.
+
+    `hourly` has its limits by their names, those alone that are in force.
+    """
+
+    requires: str = ""
+    hourly: tuple[tuple[str, int], ...] = ()
 
 
 class Traffic(NamedTuple):

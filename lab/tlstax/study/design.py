@@ -17,7 +17,7 @@ from tlstax.study.factors import CaseLevels, Choice, whys_not, within
 from tlstax.study.level_names import Level, Levels
 from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.published import ALIKE_WITHIN, GrowthClaim, ProcessorTable, Published, Statement, TimeTable
-from tlstax.study.server_abilities import ServerAbilities, abilities_named
+from tlstax.study.server_abilities import UNNAMED, ServerAbilities, abilities_named
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.text import closest
 
@@ -278,7 +278,8 @@ class Study(Frozen):
 
     def abilities_of(self, server: str | None) -> ServerAbilities | None:
         """What the server of this name can do; None where that is not known."""
-        return self.servers.get(server) or abilities_named(server) if server else None
+        known = self.servers.get(server or UNNAMED)
+        return known or (abilities_named(server) if server else None)
 
     def product_at(self, server: str | None) -> ProductName:
         """Which product the server of this name is: the default server's where nothing is known of it."""

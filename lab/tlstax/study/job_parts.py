@@ -17,6 +17,7 @@ from tlstax.contract import (
     Frozen,
     PostgreSqlServer,
     Schedule,
+    SslNegotiation,
     TlsVersion,
 )
 from tlstax.study import tls_levels
@@ -71,6 +72,8 @@ class JobTerms(Frozen):
     `addresses` are those by which an external server is reached besides `endpoint`.
     `client_libraries` maps the levels of `client_tls_library` to the libssl that each stands for.
     `counts_lingering` where the server was promised how many connections it gets at once.
+    `ssl_negotiation` is how TLS begins at PostgreSQL, where a case does not say that, and `require_auth` has
+    the ways of logging in there that the user takes, empty for whichever the server asks for.
     """
 
     product: ProductName = DEFAULT
@@ -92,6 +95,8 @@ class JobTerms(Frozen):
     seed: int
     timeout_s: float = 10.0
     counts_lingering: bool = False
+    ssl_negotiation: SslNegotiation = "request"
+    require_auth: tuple[AuthMethod, ...] = ()
 
 
 def of_address(case: CaseLevels, terms: JobTerms) -> Part:
@@ -117,12 +122,15 @@ _ASKED: Mapping[str, AuthMethod] = {
 def of_server(case: CaseLevels, terms: JobTerms) -> Part:
     """What PostgreSQL alone is told; jobs for other products have no such part.
 
-    Where no way of logging in is named, whichever the server asks for will do, as with libpq.
+    Where neither the case nor the user names a way of logging in, whichever the server asks for will do, as
+    with libpq.
     """
     if terms.product != "postgresql":
         return {}
-    named = (_ASKED[case.auth],) if case.auth in POSTGRESQL_AUTH else ()
-    begins: Literal["direct", "request"] = "direct" if case.tls == DIRECT_TLS else "request"
+    named = (_ASKED[case.auth],) if case.auth in POSTGRESQL_AUTH else terms.require_auth
+    begins: SslNegotiation = "direct" if case.tls == DIRECT_TLS else "request"
+    if case.is_encrypted and terms.ssl_negotiation == "direct":
+        begins = "direct"
     return {"server": PostgreSqlServer(ssl_negotiation=begins, require_auth=named)}
 
 

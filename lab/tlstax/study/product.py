@@ -1,4 +1,4 @@
-"""Which product a server is, by its own word of its version: the one place where that is read from it."""
+"""Which product a server is, by its own word of its version, or by its address: the one place for that."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Literal
 
 ProductName = Literal["mysql", "mariadb", "postgresql"]
 """The products that are told apart. Forks of MySQL (Percona Server) say the version that they come from."""
+
+Family = Literal["mysql", "postgresql"]
+"""The products whose protocol is one. Which product a server of a family is, it says itself."""
 
 Release = tuple[int, int, int]
 """A version's numbers."""
@@ -28,6 +31,11 @@ def product_of(version: str) -> ProductName:
     if "mariadb" in version.lower():
         return "mariadb"
     return "postgresql" if _POSTGRESQL.match(version) else "mysql"
+
+
+def is_postgresql_url(text: str) -> bool:
+    """Whether it is the address of a PostgreSQL server, as libpq writes it."""
+    return text.lower().startswith(("postgres://", "postgresql://"))
 
 
 def release_of(version: str) -> Release:

@@ -57,6 +57,12 @@ def of_postgresql(major: int) -> ServerAbilities:
     )
 
 
+UNNAMED = ""
+"""What an external server is called that is alone, and that no case names."""
+
+EXTERNAL_POSTGRESQL = of_postgresql(17)
+"""An external PostgreSQL before anybody has asked it: whatever one can do."""
+
 CATALOGUED: Mapping[str, ServerAbilities] = {
     "mysql-9.7": _MYSQL_9,
     "mysql-sid": _MYSQL_9,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import sqrt
+from types import MappingProxyType
 
 from tlstax.study.changes import RESUMED, override
 from tlstax.study.design import Sides, Study
@@ -11,6 +12,7 @@ from tlstax.study.factor import check_level
 from tlstax.study.factors import SERVER_FACTORS, CaseLevels, check_factor
 from tlstax.study.files import built
 from tlstax.study.level_names import Level
+from tlstax.study.server_abilities import ServerAbilities
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 
@@ -62,7 +64,7 @@ def side_of(settings: Iterable[str], option: str, external: Collection[str] = ()
     return found
 
 
-def two_sided(  # noqa: PLR0913 (each is a choice of its own, the last two with a default)
+def two_sided(  # noqa: PLR0913 (each is a choice of its own, the last three with a default)
     a: Mapping[str, Level],
     b: Mapping[str, Level],
     common: Mapping[str, Sequence[str]],
@@ -70,13 +72,14 @@ def two_sided(  # noqa: PLR0913 (each is a choice of its own, the last two with 
     precision: float,
     by_set: Collection[str] = (),
     external: Collection[str] = (),
+    abilities: Mapping[str, ServerAbilities] = MappingProxyType({}),
 ) -> Study:
     """The study that tells what b changes beside a, to `precision`; `common` are levels that both have.
 
     `by_set` are those of their factors that were given by `--set`, for sentences about them. A factor that
     one side alone names is at its plain level on the other. `external` are levels of `server` that are no
-    specimens: such a server is one process, which goes on from block to block, so that no side has twins.
-    Raises UserMistake.
+    specimens: such a server is one process, which goes on from block to block, so that no side has twins;
+    `abilities` are what such servers can do, as far as that is known. Raises UserMistake.
     """
     sides = Sides(a=_whole(a, b, "--a"), b=_whole(b, a, "--b"))
     named = {*common.get("server", ()), *(str(own["server"]) for own in (a, b) if "server" in own)}
@@ -109,6 +112,7 @@ def two_sided(  # noqa: PLR0913 (each is a choice of its own, the last two with 
         rows=10_000,
         new_processes=not has_external or not named <= set(external),
         sides=sides,
+        servers=dict(abilities),
     )
     for factor, levels in {**COMMON, **common}.items():
         option = f"--set {factor}" if factor in by_set else f"--{factor}"

@@ -123,7 +123,24 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--allow-plaintext"), "--allow-plaintext needs the address of an external server"),
         (("run", "--server", "mysql://u:secret@h/db"), "TLSTAX_PASSWORD"),
         (("run", "--server", "mysql://u@h/db"), "no password was given"),
-        (("run", "--server", "postgres://u@h/db"), "external PostgreSQL server"),
+        (("run", "--server", "postgres://u@h,g/db"), "names several hosts"),
+        (("run", "--server", "postgresql://u@h:1,g:2/db"), "names several hosts"),
+        (("run", "--server", "postgres://u@h/db?require_auth=md5,scram-sha-256"), "names several hosts"),
+        (("run", "--server", "postgres://u@h/db?ssl_mode=require"), "tlstax does not know 'ssl_mode'"),
+        (("run", "--server", "postgres://u@h/db?sslmode=strict"), "sslmode=strict in the URL is unknown"),
+        (("run", "--server", "postgres://u@h/db?sslmode=disable"), "leaves nothing to compare"),
+        (("run", "--server", "postgres://u@h/db?sslcrl=a.crl"), "sslcrl in the URL says whom to trust"),
+        (("run", "--server", "postgres://u@h/db?password=secret"), "a password may not stand"),
+        (("run", "--server", "postgres://u:secret@h/db"), "a password may not stand"),
+        (
+            ("run", "--server", "postgres://u@h/db", "--defaults-file", "my.cnf"),
+            "says nothing of a PostgreSQL",
+        ),
+        (("run", "--server", "postgres://u@h/db", "--login-path", "lab"), "says nothing of a PostgreSQL"),
+        (
+            ("run", "--server", "postgres://u@h/db", "--ssl-mode", "VERIFY_CA"),
+            "needs the certificate authority",
+        ),
         *(
             ((command, *option, given), words)
             for command, option, given in (

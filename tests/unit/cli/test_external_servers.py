@@ -9,10 +9,12 @@ import pytest
 
 from tlstax.cli.ab_command import ab_study, external_servers
 from tlstax.cli.external_servers import accessed, external_of, let_in
-from tlstax.cli.measure_app import AbOptions
+from tlstax.cli.measure_app import AbOptions, RunOptions
 from tlstax.cli.options import ExternalOptions, LoginOptions
+from tlstax.cli.run_command import study_of
 from tlstax.cli.study_command import changed
 from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, typed_servers
+from tlstax.external.given_password import GivenPassword
 from tlstax.records.trial import Changes
 from tlstax.study import Study, load_study, override
 from tlstax.support.errors import UserMistake
@@ -25,7 +27,9 @@ CALLED = ("old.example:3306", "new.example:3307")
 
 def options(**said: Any) -> ExternalOptions:
     host = said.pop("server_host", None)
-    return ExternalOptions(login=LoginOptions(given_password=b"of all", **said), server_host=host)
+    return ExternalOptions(
+        login=LoginOptions(given_password=GivenPassword(b"of all"), **said), server_host=host
+    )
 
 
 def at(*typed: str, **said: Any) -> ExternalServers:
@@ -154,25 +158,22 @@ POSTGRESQL = "postgres://ann@db.example/scratch"
 @pytest.mark.parametrize(
     "typed",
     [
-        ("run", "--server", POSTGRESQL),
-        ("run", "--server", f"mysql-9.7,{POSTGRESQL.replace('postgres:', 'postgresql:')}"),
-        ("ab", "--a", f"server={POSTGRESQL}", "--b", "server=mysql-9.7"),
-        ("study", "run", "tax", "--set", f"server={POSTGRESQL}"),
         ("study", "run", "memory", "--set", f"server={POSTGRESQL}"),
         ("storm", "--server", POSTGRESQL),
+        ("storm", "--server", POSTGRESQL.replace("postgres:", "PostgreSQL:")),
         ("inspect", POSTGRESQL),
         ("advise", POSTGRESQL),
         ("predict", "--server", POSTGRESQL),
         ("drivers", "probe", "--server", POSTGRESQL),
     ],
 )
-def test_an_external_postgresql_is_refused_and_a_private_one_is_named(
+def test_an_external_postgresql_is_refused_by_what_does_not_know_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: tuple[str, ...]
 ) -> None:
     assert status_of(monkeypatch, *typed) == 2
     assert capsys.readouterr().err == (
-        "tlstax: an external PostgreSQL server cannot be measured or inspected yet; "
-        "`tlstax run --server postgresql-18` measures a private one\n"
+        "tlstax: an external PostgreSQL server is known to `tlstax run`, `study run` and `ab` alone; "
+        "measure it with `tlstax run --server postgres://user@host/database`\n"
     )
 
 
@@ -192,3 +193,62 @@ def test_a_private_postgresql_is_refused_by_what_does_not_know_it(
     said = capsys.readouterr().err
     assert "does not know PostgreSQL yet" in said
     assert said.count("\n") == 1
+
+
+def test_a_study_at_postgresql_has_what_postgresql_can_do() -> None:
+    """Nobody resumes there, TLS may begin at once, and MySQL beside it keeps what it has."""
+    alone = study_of(RunOptions(server=POSTGRESQL, tls="off,1.3,1.3-direct"), at(POSTGRESQL).alone())
+    assert {case.tls for case in alone.included()} == {"off", "1.3", "1.3-direct"}
+    assert not any(case.resumes for case in study_of(RunOptions(), at(POSTGRESQL).alone()).included())
+    both = study_of(RunOptions(server=f"{POSTGRESQL},{OLD}"), at(POSTGRESQL, OLD))
+    assert {case.server for case in both.included() if case.resumes} == {CALLED[0]}
+    changes = Changes(set=(f"server={POSTGRESQL}", "tls=1.3-direct"))
+    studied = changed(load_study("tax"), changes, at(POSTGRESQL))
+    assert {case.tls for case in studied.included()} == {"off", "1.3-direct"}
+    sides = AbOptions(a=[f"server={POSTGRESQL}"], b=[f"server={POSTGRESQL}"], tls="1.3-direct")
+    with pytest.raises(UserMistake, match="both sides are the same external server"):
+        ab_study(sides, at(POSTGRESQL))
+    other = POSTGRESQL.replace("db.", "other.")
+    sides = AbOptions(a=[f"server={POSTGRESQL}"], b=[f"server={other}"], tls="1.3-direct")
+    assert {case.tls for case in ab_study(sides, at(POSTGRESQL, other)).included()} == {"1.3-direct"}
+
+
+@pytest.mark.parametrize(
+    ("url", "said", "words"),
+    [
+        (f"{POSTGRESQL}?channel_binding=require", {}, "channel_binding=require in the URL demands TLS"),
+        (f"{POSTGRESQL}?sslmode=require", {}, "sslmode=require in the URL demands TLS"),
+    ],
+)
+def test_what_demands_tls_leaves_plaintext_out(url: str, said: dict[str, Any], words: str) -> None:
+    servers = at(url, **said).alone()
+    study, request = let_in(study_of(RunOptions(), servers), servers, Allowed())
+    assert all(case.is_encrypted for case in study.included())
+    assert words in request.leeway.tls_demanded_by[None]
+
+
+@pytest.mark.parametrize(
+    ("rest", "options", "words"),
+    [
+        ("?host=/run/postgresql", RunOptions(), "PostgreSQL has no TLS on a Unix socket"),
+        (
+            "?sslmode=require&sslnegotiation=direct",
+            RunOptions(tls="1.3,1.3-direct", external=ExternalOptions(allow_plaintext=True)),
+            "begin at once in every case",
+        ),
+        (
+            "?channel_binding=require",
+            RunOptions(external=ExternalOptions(allow_plaintext=True)),
+            "binds logins to a TLS channel",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_anybody_logs_in(
+    rest: str, options: RunOptions, words: str
+) -> None:
+    url = POSTGRESQL.replace("db.example", "" if "host=" in rest else "db.example") + rest
+    login = LoginOptions(given_password=GivenPassword(b"of all"))
+    external = ExternalOptions(login=login, allow_plaintext=options.external.allow_plaintext)
+    servers = external_among((url,), external).alone()
+    with pytest.raises(UserMistake, match=words):
+        let_in(study_of(options, servers), servers, Allowed(asks_plaintext=True))

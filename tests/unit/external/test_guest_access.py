@@ -16,6 +16,7 @@ from tlstax.contract import TcpEndpoint, UnixEndpoint
 from tlstax.external import access as external_access
 from tlstax.external import tls as external_tls
 from tlstax.external.access import AccessOptions, ExternalAccess, ExternalAddress, parse_url
+from tlstax.external.given_password import GivenPassword
 from tlstax.external.option_files import (
     PATH_VARIABLE,
     login_path,
@@ -276,14 +277,16 @@ def test_the_password_comes_from_where_the_user_put_it(
 
     assert external_access.settle(AccessOptions(url), ask).password == "typed"
     assert asked == ["Password of ann at db.example:3306: "]
-    assert external_access.settle(AccessOptions(url, given_password=b""), ask).password == ""
-    filed = external_access.settle(AccessOptions(url, defaults_file=file, given_password=b"other"), ask)
+    assert external_access.settle(AccessOptions(url, given_password=GivenPassword(b"")), ask).password == ""
+    filed = external_access.settle(
+        AccessOptions(url, defaults_file=file, given_password=GivenPassword(b"other")), ask
+    )
     assert (filed.user, filed.password, filed.tls.mode) == ("ann", "file's", "REQUIRED")
     both = external_access.settle(AccessOptions("mysql://db", defaults_file=file, login_path="LAB"), ask)
     assert (both.user, both.password) == ('us er"q', LOGIN_PASSWORD)
     assert len(asked) == 1
     assert LOGIN_PASSWORD not in repr(both)
-    assert "secret" not in repr(AccessOptions(url, given_password=b"secret"))
+    assert "secret" not in repr(AccessOptions(url, given_password=GivenPassword(b"secret")))
 
 
 @pytest.mark.parametrize(
@@ -328,7 +331,7 @@ def test_no_password_and_nobody_to_ask() -> None:
     with pytest.raises(UserMistake, match="no user was named for db:3306"):
         external_access.settle(AccessOptions("mysql://db"))
     with pytest.raises(UserMistake, match="TLSTAX_PASSWORD is not UTF-8"):
-        external_access.settle(AccessOptions("mysql://ann@db", given_password=b"\xe9"))
+        external_access.settle(AccessOptions("mysql://ann@db", given_password=GivenPassword(b"\xe9")))
     with pytest.raises(UserMistake, match="the server's URL is not UTF-8"):
         external_access.settle(AccessOptions("mysql://ann\udcff@db"))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tlstax.external import sql_guard
-from tlstax.external.sql_text import Creation, Place, Reading, Refused
-from tlstax.mysql.schema import Thing
+from tlstax.external.reading import Creation, Place, Reading, Refused
+from tlstax.sql.schema_objects import Thing
 
 MARK = "tlstax 1f"
 
@@ -320,4 +320,4 @@ def test_a_parameter_must_be_no_more_than_a_value(statement: str, why: str) -> N
 def test_a_table_is_marked_where_there_is_a_sure_place_for_it(statement: str, marked: str | None) -> None:
     creation = read(statement).creation
     assert isinstance(creation, Creation)
-    assert sql_guard.with_comment(statement, creation, MARK) == marked
+    assert sql_guard.with_comment(statement, creation, "s", MARK) == marked

@@ -9,6 +9,7 @@ import pytest
 
 from tlstax.external.server import EXTERNAL_TABLES
 from tlstax.external.workload_guard import check_workloads
+from tlstax.products.external import external_product
 from tlstax.study.files import load_workload, parse_workload
 from tlstax.support.errors import UserMistake
 
@@ -21,7 +22,7 @@ def check(*texts: str) -> None:
     workloads = [
         parse_workload(f'name = "w{number}"\n{text}', where="w.toml") for number, text in enumerate(texts)
     ]
-    check_workloads(workloads, "lent", EXTERNAL_TABLES)
+    check_workloads(workloads, external_product("mysql"), "lent", EXTERNAL_TABLES)
 
 
 def said(sql: str, parameters: str = "") -> str:
@@ -29,7 +30,7 @@ def said(sql: str, parameters: str = "") -> str:
 
 
 def test_the_documented_workload_passes() -> None:
-    check_workloads([load_workload(EXAMPLE)], "lent", EXTERNAL_TABLES)
+    check_workloads([load_workload(EXAMPLE)], external_product("mysql"), "lent", EXTERNAL_TABLES)
 
 
 @pytest.mark.parametrize(

@@ -107,22 +107,25 @@ def test_counters_that_a_server_does_not_report_count_nothing() -> None:
 
 def test_the_record_is_read_as_it_was_written() -> None:
     server = FakeDatabase(("made", "TABLE", "mine", "a sign", "a proof"), ("run", "", "", None, "another"))
-    assert ownership_table.entries(server) == [
+    assert ownership_table.entries(server, "lent") == [
         Entry("made", "TABLE", "mine", "a sign", "a proof"),
         Entry("run", "", "", "", "another"),
     ]
-    ownership_table.add(server, "r", "n", Entry("made", "VIEW", "seen", "", "p"))
+    ownership_table.add(server, "50%", "r", "n", Entry("made", "VIEW", "seen", "", "p"))
     assert server.statements[-1] == (
-        "INSERT INTO tlstax_made (run, step, kind, name, sign, proof, node, until_utc) VALUES "
+        "INSERT INTO `50%`.tlstax_made (run, step, kind, name, sign, proof, node, until_utc) VALUES "
         "(r, made, VIEW, seen, , p, n, UTC_TIMESTAMP() + INTERVAL 900 SECOND)"
     )
 
 
 def test_a_table_of_the_records_name_that_is_not_like_it_says_nothing() -> None:
     other = FakeDatabase(error=SqlError(1054, "Unknown column 'node' in 'where clause'"))
-    assert (ownership_table.busy_elsewhere_s(other, "n"), ownership_table.claimed_things(other)) == (0, [])
+    assert (
+        ownership_table.busy_elsewhere_s(other, "s", "n"),
+        ownership_table.claimed_things(other, "s"),
+    ) == (0, [])
     with pytest.raises(SqlError):
-        ownership_table.busy_elsewhere_s(FakeDatabase(error=LOST), "n")
+        ownership_table.busy_elsewhere_s(FakeDatabase(error=LOST), "s", "n")
 
 
 class ReportingDatabase(FakeDatabase):

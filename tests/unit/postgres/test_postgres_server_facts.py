@@ -21,14 +21,22 @@ def test_reserved_connections_are_not_the_loads(told: dict[str, str], limit: int
     assert server_facts.version_and_limit(server) == ("PostgreSQL 18.4 (Debian)", limit)
 
 
-@pytest.mark.parametrize(("role", "of_database", "own"), [(-1, -1, 0), (-1, 7, 7), (5, 7, 5), (5, -1, 5)])
-def test_the_accounts_limit_is_the_lesser_of_its_roles_and_its_databases(
-    role: int, of_database: int, own: int
+@pytest.mark.parametrize(
+    ("role", "of_database", "own"),
+    [
+        ((-1, 1), (-1, 3), (0, 0)),
+        ((-1, 1), (7, 3), (7, 3)),
+        ((5, 1), (7, 2), (5, 1)),
+        ((5, 1), (7, 6), (7, 6)),
+        ((5, 1), (-1, 9), (5, 1)),
+    ],
+)
+def test_the_accounts_limit_is_its_roles_or_its_databases_whichever_leaves_less(
+    role: tuple[int, int], of_database: tuple[int, int], own: tuple[int, int]
 ) -> None:
-    server = AnsweringDatabase(
-        {"rolconnlimit": [(role, of_database, 11)], "pg_settings": list(LIMITS.items())}
-    )
-    assert server_facts.connection_limits(server) == (92, own, 11)
+    told = [(*role, *of_database, 11)]
+    server = AnsweringDatabase({"rolconnlimit": told, "pg_settings": list(LIMITS.items())})
+    assert server_facts.connection_limits(server) == (92, own[0], 11, own[1])
 
 
 @pytest.mark.parametrize(
@@ -53,14 +61,16 @@ def test_an_account_that_may_not_ask_does_not_know() -> None:
 
 
 def test_standbys_have_the_data_of_their_primary_and_are_others() -> None:
-    def identity(directory: str) -> server_facts.Identity:
+    def identity(directory: str, began: str = "noon") -> server_facts.Identity:
         found = [("data_directory", directory), ("port", "5432")]
         return server_facts.identity(
-            AnsweringDatabase({"system_identifier": [("7412",)], "pg_settings": found})
+            AnsweringDatabase({"system_identifier": [("7412", began)], "pg_settings": found})
         )
 
     assert identity("/a").data == identity("/b").data == "7412"
     assert identity("/a").node != identity("/b").node
+    assert identity("/a").node == identity("/a", "later").node
+    assert identity("").node != identity("", "later").node, "an ordinary account is not told the directory"
 
 
 def test_what_postgresql_does_not_have_is_none() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import count
 
 import pytest
 
@@ -105,6 +106,23 @@ def test_a_collector_is_asked_until_it_has_counted_all(
     assert read(server) == {"pg_stat_database.xact_commit": 8}
     assert len(slept) == 4
     assert min(slept) > 0.5
+
+
+def test_somebody_elses_server_that_is_never_still_is_read_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = count()
+    monkeypatch.setattr(status.time, "sleep", lambda _: None)
+    monkeypatch.setattr(status.time, "monotonic", lambda: next(clock))
+    counts = count(3)
+    server = AnsweringDatabase(
+        {
+            "server_version_num": OF_14,
+            "row_to": lambda: [view("pg_stat_database", xact_commit=next(counts))],
+        }
+    )
+    setattr(server, "is_shared", True)  # noqa: B010 (as the sessions of external servers have it)
+    assert status.read_status(server)["pg_stat_database.xact_commit"] < 3 + status._COLLECTING_S
 
 
 def test_traffic_counts_transactions() -> None:

@@ -42,8 +42,17 @@ def test_a_table_is_made_filled_and_settled_before_it_is_used() -> None:
     assert table.prepare(server, "t", ROWS, progress=said.append) == 30
     assert said == ["filling table t with 30 rows"]
     verbs = [statement.split(" ")[0] for statement in server.statements]
-    assert verbs == ["SELECT", "CREATE", "COMMENT", "INSERT", "CREATE", "SELECT", "VACUUM", "CHECKPOINT"]
+    assert verbs == ["SELECT", "CREATE", "INSERT", "CREATE", "SELECT", "VACUUM", "CHECKPOINT"]
     assert "autovacuum_enabled = false" in server.statements[1]
+    assert """; COMMENT ON TABLE "t" IS tlstax""" in server.statements[1], "it is never there without it"
+
+
+def test_a_table_may_be_named_with_its_schema() -> None:
+    server = AnsweringDatabase()
+    table.prepare(server, "own.t", ROWS)
+    assert """nspname = COALESCE(own, current_schema()) AND c.relname = t""" in server.statements[0]
+    assert server.statements[1].startswith("""CREATE TABLE "own"."t" (""")
+    assert """CREATE INDEX "t_k_1" ON "own"."t" (k)""" in server.statements
 
 
 def test_the_ids_that_the_server_gives_follow_those_that_are_there() -> None:
@@ -98,7 +107,7 @@ def test_a_mark_of_the_callers_decides_what_is_ours() -> None:
     server = AnsweringDatabase({"obj_description": [("run 7",)]})
     table.keep_copy(server, "t", "sbtest", Mark("run 7", lambda comment: comment == "run 7"))
     assert server.statements[1] == 'DROP TABLE IF EXISTS "t_kept"'
-    assert server.statements[3] == 'COMMENT ON TABLE "t_kept" IS run 7'
+    assert server.statements[2].endswith("""; COMMENT ON TABLE "t_kept" IS run 7""")
 
 
 @pytest.mark.parametrize("name", ['a"; DROP TABLE b', "", "A", "a" * 64, "a-b"])
@@ -117,7 +126,7 @@ def test_a_name_is_checked_before_it_stands_in_a_statement(name: str) -> None:
 def test_large_values_are_not_packed() -> None:
     server = AnsweringDatabase()
     table.prepare(server, "t", TableContent(rows=0, seed=1, shape="bodies"))
-    assert 'ALTER TABLE "t" ALTER COLUMN body SET STORAGE EXTERNAL' in server.statements
+    assert server.statements[1].endswith("""; ALTER TABLE "t" ALTER COLUMN body SET STORAGE EXTERNAL""")
 
 
 def test_rows_are_quoted_for_copy_and_for_sql() -> None:

@@ -16,6 +16,7 @@ from tlstax.cli import run_command, study_command
 from tlstax.cli.app import app, command_line
 from tlstax.cli.command_tree import command_tree
 from tlstax.cli.examples import EXAMPLES
+from tlstax.external.given_password import GivenPassword
 from tlstax.run.preparing import Request
 from tlstax.support.errors import UserMistake
 
@@ -143,7 +144,7 @@ def accept(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     if words[-1] == "--resume":
         parse([*words, "last"])
     elif words[0] == "run" or words[:2] == ["study", "run"]:
-        app(words, standalone_mode=False, obj=b"a password")
+        app(words, standalone_mode=False, obj=GivenPassword(b"a password"))
         assert len(begun) == 1
     else:
         parse(words)

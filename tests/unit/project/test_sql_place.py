@@ -28,6 +28,7 @@ SQL_ELSEWHERE = {
     "clients/mysqlslap": "what mysqlslap is given to say: the work that is measured",
     "study/workloads": "what load clients say: the work that is measured",
     "external/conditions.py": "a line for an administrator to paste; nothing here says it",
+    "external/postgres_guard.py": "reads what users say; it says nothing itself",
     "external/sql_guard.py": "reads what users say; it says nothing itself",
     "external/sql_text.py": "words by which statements of users are read",
     "external/sql_tree.py": "reads what users say; it says nothing itself",
@@ -39,15 +40,15 @@ SQL_ELSEWHERE = {
 
 LIBRARIES = {"pymysql", "pg8000"}
 LIBRARIES_ELSEWHERE = {
-    "external/connection.py": "proves a password to somebody else's server, which only they do",
+    "external/mysql_login.py": "proves a password to somebody else's server, which only they do",
 }
 """Folders and files outside the rooms that may import what carries SQL, and why."""
 
 PRODUCT_ROOMS = ("mysql", "postgres")
 ROOMS_ELSEWHERE = {
     "products": "chooses the room that answers for a product",
-    "external": "other people's servers: MySQL's and MariaDB's alone as yet",
-    "cli/external_servers.py": "the same",
+    "external/mysql_login.py": "a login to somebody else's server, by the product's own protocol",
+    "external/postgres_login.py": "the same",
     "specimens/mysql_setup.py": "how a private server of the product is set up",
     "specimens/postgres_setup.py": "the same",
     "tools/inspection.py": "an external server's use, in MySQL's words",

@@ -270,10 +270,10 @@ def _quoted(sql: str) -> str:
 def reading_keys(table: str, column: str, low: int, high: int) -> dict[str, UserWorkload]:
     """Selects of one key of this range: on connections that are kept, and each on one of its own.
 
-    The key alone is read, so that nothing of a row is kept or shown. The names have no backquote.
+    The key alone is read, so that nothing of a row is kept or shown. The names are quoted.
     """
     key, named = _braced(column), _braced(table)
-    sql = f"SELECT `{key}` FROM `{named}` WHERE `{key}` = {{key}}"  # noqa: S608 (no backquote)
+    sql = f"SELECT {key} FROM {named} WHERE {key} = {{key}}"  # noqa: S608 (quoted)
     drawn: dict[str, Any] = {"kind": "uniform_int", "low": low, "high": high}
     operation = {"transactions": [{"statements": [{"sql": sql, "parameters": {"key": drawn}}]}]}
     return {
