@@ -47,10 +47,8 @@ PRODUCT_ROOMS = ("mysql", "postgres")
 ROOMS_ELSEWHERE = {
     "products": "chooses the room that answers for a product",
     "external": "other people's servers: MySQL's and MariaDB's alone as yet",
-    "cli/external_servers.py": "the same",
     "specimens/mysql_setup.py": "how a private server of the product is set up",
     "specimens/postgres_setup.py": "the same",
-    "tools/inspection.py": "an external server's use, in MySQL's words",
     "tools/tls_probe.py": "asks an external server by MySQL's protocol",
     "tools/probes/external_memory.py": "an external server",
     "tools/probes/drivers": "drivers of MySQL and MariaDB, whose logins and log are theirs alone",
