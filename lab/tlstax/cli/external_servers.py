@@ -29,11 +29,7 @@ from tlstax.support.errors import UserMistake
 
 
 def let_into(options: AccessOptions) -> ExternalAccess:
-    """How to get into the external server; a password is asked for where there is a terminal.
-
-    UserMistake, also for a product that only runs of a study know.
-    """
-    check_known_url(options.url)
+    """How to get into the external server; a password is asked for where there is a terminal. UserMistake."""
     return settle(options, getpass.getpass if sys.stdin.isatty() else None, warn=warn)
 
 
@@ -45,6 +41,7 @@ def external_of(options: AccessOptions, max_connections: int | None) -> External
                 "--server: an external server is measured by itself",
                 remedy="name one address, or specimens alone (a comma of the schema's name is written %2C)",
             )
+        check_known_url(options.url)
         return let_into(options)
     if max_connections is not None:
         raise needs_external("--max-connections", "--server")
@@ -87,9 +84,15 @@ def private_access(name: str | None, say: Callable[[str], None]) -> Iterator[Ext
             with server.admin() as database:
                 server.product.accounts.let_it_see_connections(database)
             account, endpoint = server.load_account, server.endpoint()
+            is_mysql = server.product.name != "postgresql"
             yield ExternalAccess(
                 address=ExternalAddress(
-                    host=endpoint.host, port=endpoint.port, user=account.user, schema=account.database
+                    host=endpoint.host,
+                    port=endpoint.port,
+                    user=account.user,
+                    schema=account.database if is_mysql else None,
+                    product="mysql" if is_mysql else "postgresql",
+                    database=None if is_mysql else account.database,
                 ),
                 user=account.user,
                 password=account.password,

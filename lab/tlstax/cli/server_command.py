@@ -12,7 +12,13 @@ from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import AdviseOptions, InspectOptions, ProbeOptions
 from tlstax.cli.streams import show_found
-from tlstax.cli.target_servers import check_known_product, external_url, needs_external
+from tlstax.cli.target_servers import (
+    check_known_product,
+    check_known_url,
+    external_url,
+    is_of_postgresql,
+    needs_external,
+)
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
 from tlstax.report.page.html import advice_html
 from tlstax.specimens.resolve import check_server_name
@@ -41,7 +47,11 @@ def inspect_command(options: InspectOptions) -> int:
     watch_s = quantities.seconds(options.watch, "--watch")
     drivers = [] if options.client is None else list(quantities.names(options.client, "--client"))
     known_drivers().only(drivers)
-    check_known_product(options.server, "inspect")
+    if drivers and is_of_postgresql(options.server):
+        raise UserMistake(
+            "--client: what drivers could connect is known of those of MySQL and MariaDB alone",
+            remedy="leave it out, or inspect a server of these",
+        )
     watcher = ProgressLine(quiet=options.json)
     try:
         with accessed(options.login.access(options.server or ""), watcher.step) as access:
@@ -73,6 +83,7 @@ def advise_command(options: AdviseOptions) -> int:
         )
         check_writable(options.report)
     check_known_product(options.server, "advise")
+    check_known_url(options.server or "")
     guest = options.login.access(options.server or "", options.server_host)
     watcher = ProgressLine(quiet=options.json)
     try:

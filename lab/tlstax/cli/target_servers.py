@@ -32,19 +32,24 @@ def external_url(server: str | None) -> str:
     return server
 
 
+def is_of_postgresql(server: str | None) -> bool:
+    """Whether a server of --server is a PostgreSQL, by its address or by its name."""
+    known = None if server is None else abilities_named(server)
+    return is_postgresql_url(server or "") or (known is not None and known.product == "postgresql")
+
+
 def check_known_url(url: str) -> None:
     """UserMistake where a command that knows MySQL and MariaDB alone is given a PostgreSQL's address."""
     if is_postgresql_url(url):
         raise UserMistake(
-            "an external PostgreSQL server is known to `tlstax run`, `study run` and `ab` alone",
+            "an external PostgreSQL server is known to `tlstax run`, `study run`, `ab` and `inspect` alone",
             remedy="measure it with `tlstax run --server postgres://user@host/database`",
         )
 
 
 def check_known_product(server: str | None, command: str) -> None:
     """UserMistake where a command that knows MySQL and MariaDB alone is to ask a private PostgreSQL."""
-    known = abilities_named(server) if server is not None else None
-    if known is not None and known.product == "postgresql":
+    if server is not None and "://" not in server and is_of_postgresql(server):
         raise UserMistake(
             f"{command} does not know PostgreSQL yet: only MySQL and MariaDB",
             remedy=f"name a server of these; `tlstax run --server {server}` measures this one",

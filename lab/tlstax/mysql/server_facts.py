@@ -93,6 +93,11 @@ def requires_tls(database: Database) -> bool | None:
     return str(found[0][1]).upper() in {"ON", "1"} if found else None
 
 
+def admission(database: Database) -> tuple[str, ...]:  # noqa: ARG001
+    """Nothing: accounts say by themselves how each is proved."""
+    return ()
+
+
 def most_connect_errors(database: Database) -> int | None:
     """After how many broken connects in a row the server blocks a host; None where it does not say.
 

@@ -7,10 +7,19 @@ Tables".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, Literal
 
 from tlstax.sql import answers
 from tlstax.sql.database import Database
+from tlstax.sql.facts import Connected
+
+ASKED: Final[Literal["statements"]] = "statements"
+"""What it counts of what clients ask."""
+
+PERMIT: Final = "the account would need SELECT on performance_schema"
+
+OWN: Final = 2
+"""That the server counts as asked between two readings: who is connected, and the second reading."""
 
 COUNTERS = {
     "Uptime": "uptime_s",
@@ -45,21 +54,6 @@ GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 7 DESC, 1, 2, 3
 """
 
 
-class Connected(NamedTuple):
-    """Connections of one kind: what their program says of itself, how they came, and how many there are.
-
-    `compression` says whether the protocol's own compression is on.
-    """
-
-    client: str
-    version: str
-    program: str
-    transport: str
-    tls: str
-    compression: bool
-    connections: int
-
-
 def read(database: Database) -> dict[str, int]:
     """The counters that this server has, by their names here.
 
@@ -75,6 +69,11 @@ def connected(database: Database) -> tuple[Connected, ...]:
     """Who is connected now, but for this connection; needs SELECT on performance_schema."""
     found = answers.rows(database, _PROGRAMS, columns=7)
     return tuple(_connected(*map(str, row[:-2]), counted=row[-2:]) for row in found)
+
+
+def unread(counters: dict[str, int], found: Sequence[Connected]) -> tuple[str, ...]:  # noqa: ARG001
+    """Nothing: who may read these tables sees all of them."""
+    return ()
 
 
 def _connected(  # noqa: PLR0913 (a row of the answer)

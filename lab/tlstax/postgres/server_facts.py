@@ -107,6 +107,29 @@ def requires_tls(database: Database) -> bool | None:
     return not any(kind in {"host", "hostnossl"} and method != "reject" for kind, method in rules)
 
 
+_OVER_TCP: Final = """
+SELECT type, auth_method FROM pg_hba_file_rules
+WHERE error IS NULL AND type <> 'local' AND auth_method <> 'reject'
+  AND NOT (address IN ('127.0.0.1', '::1')
+           AND netmask IN ('255.255.255.255', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'))
+GROUP BY 1, 2 ORDER BY 1, 2
+"""
+
+
+def admission(database: Database) -> tuple[str, ...]:
+    """How pg_hba.conf lets clients in over TCP, such as "host md5"; empty where it is not told.
+
+    Lines for the server's own machine are left out.
+    """
+    try:
+        rules = answers.rows(apart(database), _OVER_TCP, columns=2)
+    except SqlError as error:
+        if error.is_of_connection:
+            raise
+        return ()
+    return tuple(f"{kind} {method}" for kind, method in rules)
+
+
 def most_connect_errors(database: Database) -> int | None:  # noqa: ARG001
     """None: PostgreSQL blocks no host, however many of its connects break off."""
     return None

@@ -6,13 +6,14 @@ makes. A room is imported when a server of its family is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Protocol
+from typing import Literal, Protocol
 
 from tlstax.products.product import Product, product_named
 from tlstax.sql.database import Database, GuardedDatabase
+from tlstax.sql.facts import Connected
 from tlstax.sql.schema_objects import Entry, Kind, Named, Thing
 from tlstax.study.product import Family
 
@@ -258,6 +259,37 @@ class Records(Protocol):
         ...
 
 
+class UseCounters(Protocol):
+    """How a server is used. Functions that ask it raise SqlError."""
+
+    @property
+    def ASKED(self) -> Literal["statements", "transactions"]:  # noqa: N802 (a constant of the module)
+        """What it counts of what clients ask."""
+        ...
+
+    @property
+    def OWN(self) -> int:  # noqa: N802
+        """How many of ours it counts between two readings, with `connected` in between."""
+        ...
+
+    @property
+    def PERMIT(self) -> str:  # noqa: N802
+        """What an account needs that is to see who is connected."""
+        ...
+
+    def read(self, database: Database) -> dict[str, int]:
+        """Its counters, `connections` and `ASKED` among them where it has them."""
+        ...
+
+    def connected(self, database: Database) -> tuple[Connected, ...]:
+        """Who is connected now, but for this connection."""
+        ...
+
+    def unread(self, counters: dict[str, int], found: Sequence[Connected]) -> tuple[str, ...]:
+        """What of it was not told, and what would permit it or why there is none."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExternalProduct(Product):
     """The modules by which external servers of a family are asked; its name is the family's."""
@@ -265,6 +297,7 @@ class ExternalProduct(Product):
     schema: Schemas
     session: Sessions
     ownership_table: Records
+    use_counters: UseCounters
 
 
 @cache
@@ -273,11 +306,25 @@ def external_product(family: Family) -> ExternalProduct:
     private = product_named(family)
     of_both = {one.name: getattr(private, one.name) for one in fields(Product)}
     if family == "postgresql":
-        from tlstax.postgres import ownership_table, schema, session  # noqa: PLC0415 (others are not measured)
+        from tlstax.postgres import (  # noqa: PLC0415 (others are not measured)
+            ownership_table,
+            schema,
+            session,
+            use_counters,
+        )
 
-        return ExternalProduct(**of_both, schema=schema, session=session, ownership_table=ownership_table)
+        return ExternalProduct(
+            **of_both,
+            schema=schema,
+            session=session,
+            ownership_table=ownership_table,
+            use_counters=use_counters,
+        )
     from tlstax.mysql import ownership_table as records  # noqa: PLC0415 (the same)
     from tlstax.mysql import schema as schemas  # noqa: PLC0415
     from tlstax.mysql import session as sessions  # noqa: PLC0415
+    from tlstax.mysql import use_counters as counters  # noqa: PLC0415
 
-    return ExternalProduct(**of_both, schema=schemas, session=sessions, ownership_table=records)
+    return ExternalProduct(
+        **of_both, schema=schemas, session=sessions, ownership_table=records, use_counters=counters
+    )

@@ -154,6 +154,10 @@ class ServerFacts(Protocol):
         """Whether connections in the clear are refused; None where that cannot be known."""
         ...
 
+    def admission(self, database: Database) -> tuple[str, ...]:
+        """How pg_hba.conf lets clients in over TCP, such as "host md5"; empty where it is not told."""
+        ...
+
     def most_connect_errors(self, database: Database) -> int | None:
         """After how many broken connects in a row the server blocks a host; None where it does not say."""
         ...
@@ -258,6 +262,10 @@ class Accounts(Protocol):
 
     def statements(self, credentials: Credentials) -> list[str]:
         """What makes the accounts before the first login."""
+        ...
+
+    def let_it_see_connections(self, admin: Database) -> None:
+        """Give the load account what an inspection reads of those that are connected."""
         ...
 
     def make_by_plugin(self, admin: Database, plugin: str, password: str) -> None:

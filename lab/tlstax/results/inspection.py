@@ -73,18 +73,25 @@ class Certificate(Frozen):
 
 
 class ServerWord(Frozen):
-    """What the server says of itself to the account, None or empty where it does not say."""
+    """What the server says of itself to the account, None or empty where it does not say.
+
+    `admission` has how its lines of pg_hba.conf let clients in over TCP ("host md5"), without those for its
+    own machine.
+    """
 
     version: str
     tls_library: str | None
     account_plugin: str | None
     requires_tls: bool | None
     account_is_encrypted: bool
+    admission: tuple[str, ...] = ()
 
 
 class Use(Frozen):
     """How a server was used over `over_s` seconds; None where it does not count that.
 
+    `asked` is what it counts of what clients ask, and what `statements_per_s` and the like are of: PostgreSQL
+    counts transactions, and a statement by itself is one.
     `tls_share` is of its new connections those that made a TLS handshake, `resumed_share` of these those that
     resumed a session.
     """
@@ -98,6 +105,7 @@ class Use(Frozen):
     received_bytes_per_s: NonNegativeFloat | None
     sent_bytes_per_s: NonNegativeFloat | None
     aborted_connects_per_s: NonNegativeFloat | None
+    asked: Literal["statements", "transactions"] = "statements"
 
 
 class Program(Frozen):

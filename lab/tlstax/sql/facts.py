@@ -73,3 +73,18 @@ def changed_counters(before: Mapping[str, int], after: Mapping[str, int]) -> dic
         for name, value in after.items()
         if name in before and value != before[name]
     }
+
+
+class Connected(NamedTuple):
+    """Connections of one kind: what their program says of itself, how they came, and how many there are.
+
+    `compression` says whether the protocol's own compression is on.
+    """
+
+    client: str
+    version: str
+    program: str
+    transport: str
+    tls: str
+    compression: bool
+    connections: int

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
-from tlstax.contract import Account, Endpoint, TlsOn
+from tlstax.contract import Account, Endpoint, PostgreSqlServer, TlsOn
+from tlstax.contract.server import Server
 from tlstax.external import connection as external_connection
 from tlstax.external import failures
 from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake, shown, trusted_authorities
-from tlstax.mysql import server_facts, server_tls, use_counters
 from tlstax.plan.elsewhere import Promise
+from tlstax.products.external import ExternalProduct, UseCounters, external_product
 from tlstax.results.inspection import (
     KEPT_BACK,
     WOULD_BLOCK,
@@ -79,8 +80,8 @@ def inspect(
     is made.
     """
     known = known_drivers().only(drivers)
-    client = _client(access)
-    most = tls_probe.connections(tls_probe.questions(client)) + CONNECTS + PROVED
+    client, server = _client(access), _server(access)
+    most = tls_probe.connections(tls_probe.questions(client, server=server)) + CONNECTS + PROVED
     watcher.step(
         f"{access.address} gets {counted(most, 'connection')} at most, one after the other: no more than "
         f"{AT_ONCE.total} at once with those that it has not wound up yet"
@@ -122,7 +123,8 @@ def inspect(
         ),
         "payments": payments(document),
     }
-    if status == "complete":
+    # What drivers do was measured of those of MySQL and MariaDB.
+    if status == "complete" and access.product == "mysql":
         judged["who_connects"] = who_connects(
             known, document, host=host, is_known_authority=is_known_authority
         )
@@ -135,7 +137,7 @@ def _ask_all(access: ExternalAccess, client: TlsOn, own: Own, found: _Found, wat
     A server blocks a host after a number of refusals in a row (max_connect_errors), until somebody flushes
     its hosts: before the last of them comes a login.
     """
-    planned = tls_probe.questions(client, own.old_tls.of(client) if own.old_tls else None)
+    planned = tls_probe.questions(client, own.old_tls.of(client) if own.old_tls else None, _server(access))
     limit, refusals = own.most_connect_errors or len(planned) + 1, 0
     if 1 < limit <= len(planned):
         more = counted(len(planned) // (limit - 1) + 1, "more connection")
@@ -169,7 +171,7 @@ def _ask_all(access: ExternalAccess, client: TlsOn, own: Own, found: _Found, wat
     if found.asked[0].agreed is not None:
         watcher.step(f"what a connect costs, over {CONNECTS} of them")
         found.connections += CONNECTS + PROVED
-        found.connect = connect_cost(client, _endpoint(access), _account(access))
+        found.connect = connect_cost(client, _endpoint(access), _account(access), _server(access))
 
 
 def _is_known_authority(own: Own) -> bool | None:
@@ -193,13 +195,16 @@ def _endpoint(access: ExternalAccess) -> Endpoint:
 
 
 def _account(access: ExternalAccess) -> Account:
-    return Account(user=access.user, password=access.password, database=access.address.schema)
+    logged_in_to = access.database if access.product == "postgresql" else access.address.schema
+    return Account(user=access.user, password=access.password, database=logged_in_to)
 
 
-PERMIT = "the account would need SELECT on performance_schema"
+def _server(access: ExternalAccess) -> Server:
+    """Which protocol is spoken there; a question of its own asks whether TLS may begin at once."""
+    if access.product == "postgresql":
+        return PostgreSqlServer(require_auth=access.require_auth)
+    return tls_probe.MYSQL
 
-OWN_STATEMENTS = 2
-"""That the server counts as asked while it is watched: who is connected, and the second reading."""
 
 LEGACY_SERVER_CONNECT = 0x4
 """SSL_OP_LEGACY_SERVER_CONNECT (SSL_CTX_set_options(3)), which Python names from 3.12 on."""
@@ -332,15 +337,16 @@ def _asked(  # noqa: PLR0913 (what is known already)
     old_tls: OldTls | None = None,
     refused: str = "",
 ) -> Own:
+    product = external_product(access.product)
     with closing(connected) as database:
         channel = database.channel
         try:
             return Own(
-                word=word(database),
-                offers_tls=server_tls.offers_tls(database),
+                word=word(database, product),
+                offers_tls=product.server_tls.offers_tls(database),
                 chain=shown(channel) if isinstance(channel, ssl.SSLSocket) else (),
-                inside=inside(database, watch_s),
-                most_connect_errors=server_facts.most_connect_errors(database),
+                inside=inside(database, product, watch_s),
+                most_connect_errors=product.server_facts.most_connect_errors(database),
                 connections=connections,
                 old_tls=old_tls,
                 refused=refused,
@@ -349,39 +355,43 @@ def _asked(  # noqa: PLR0913 (what is known already)
             raise failures.of_refusal(access, error) from error
 
 
-def word(database: Database) -> ServerWord:
+def word(database: Database, product: ExternalProduct) -> ServerWord:
     """What the server says of itself to an ordinary account. Raises SqlError."""
     return ServerWord(
-        version=server_facts.version(database),
-        tls_library=server_tls.facts(database).library_version,
+        version=product.server_facts.version(database),
+        tls_library=product.server_tls.facts(database).library_version,
         account_plugin=getattr(database, "account_plugin", "") or None,
-        requires_tls=server_facts.requires_tls(database),
+        requires_tls=product.server_facts.requires_tls(database),
         account_is_encrypted=isinstance(database.channel, ssl.SSLSocket),
+        admission=product.server_facts.admission(database),
     )
 
 
-def inside(database: Database, watch_s: float, wait: Wait = time.sleep) -> Inside:
+def inside(database: Database, product: ExternalProduct, watch_s: float, wait: Wait = time.sleep) -> Inside:
     """How the server is used, as far as the account may see. Raises SqlError.
 
     Reads the counters, waits, and reads them again; in between, who is connected: three statements, all of
     the server's own counters.
     """
-    before, began = use_counters.read(database), time.monotonic()
-    programs, unread = _programs(database)
+    counters = product.use_counters
+    before, began = counters.read(database), time.monotonic()
+    programs, unread = _programs(database, counters, before)
     wait(max(0.0, watch_s - (time.monotonic() - began)))
-    after, over_s = use_counters.read(database), time.monotonic() - began
+    after, over_s = counters.read(database), time.monotonic() - began
     return Inside(
         since_start=use({}, before, float(before.get("uptime_s", 0))),
-        watched=use(before, after, over_s, OWN_STATEMENTS) if watch_s > 0 else None,
+        watched=use(before, after, over_s, counters.OWN) if watch_s > 0 else None,
         programs=programs,
         unread=unread,
     )
 
 
-def _programs(database: Database) -> tuple[tuple[Program, ...], tuple[str, ...]]:
+def _programs(
+    database: Database, counters: UseCounters, counted_before: dict[str, int]
+) -> tuple[tuple[Program, ...], tuple[str, ...]]:
     """Who is connected, or why that cannot be read."""
     try:
-        found = use_counters.connected(database)
+        found = counters.connected(database)
     except SqlError as error:
-        return (), (f"who is connected, and how: {answers.message_of(error)}; {PERMIT}",)
-    return tuple(Program(**row._asdict()) for row in found), ()
+        return (), (f"who is connected, and how: {answers.message_of(error)}; {counters.PERMIT}",)
+    return tuple(Program(**row._asdict()) for row in found), counters.unread(counted_before, found)

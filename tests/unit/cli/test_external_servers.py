@@ -161,7 +161,6 @@ POSTGRESQL = "postgres://ann@db.example/scratch"
         ("study", "run", "memory", "--set", f"server={POSTGRESQL}"),
         ("storm", "--server", POSTGRESQL),
         ("storm", "--server", POSTGRESQL.replace("postgres:", "PostgreSQL:")),
-        ("inspect", POSTGRESQL),
         ("advise", POSTGRESQL),
         ("predict", "--server", POSTGRESQL),
         ("drivers", "probe", "--server", POSTGRESQL),
@@ -172,15 +171,14 @@ def test_an_external_postgresql_is_refused_by_what_does_not_know_it(
 ) -> None:
     assert status_of(monkeypatch, *typed) == 2
     assert capsys.readouterr().err == (
-        "tlstax: an external PostgreSQL server is known to `tlstax run`, `study run` and `ab` alone; "
-        "measure it with `tlstax run --server postgres://user@host/database`\n"
+        "tlstax: an external PostgreSQL server is known to `tlstax run`, `study run`, `ab` and `inspect` "
+        "alone; measure it with `tlstax run --server postgres://user@host/database`\n"
     )
 
 
 @pytest.mark.parametrize(
     "typed",
     [
-        ("inspect", "postgresql-18"),
         ("advise", "postgresql-10"),
         ("predict", "--server", "postgresql-17-openssl1.1"),
         ("drivers", "probe", "--server", "postgresql-18"),
@@ -252,3 +250,13 @@ def test_what_does_not_go_together_is_refused_before_anybody_logs_in(
     servers = external_among((url,), external).alone()
     with pytest.raises(UserMistake, match=words):
         let_in(study_of(options, servers), servers, Allowed(asks_plaintext=True))
+
+
+@pytest.mark.parametrize("server", ["postgresql-18", POSTGRESQL])
+def test_what_drivers_could_connect_to_a_postgresql_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], server: str
+) -> None:
+    assert status_of(monkeypatch, "inspect", server, "--client", "pymysql-1.1") == 2
+    assert "--client: what drivers could connect is known of those of MySQL and MariaDB alone" in (
+        capsys.readouterr().err
+    )

@@ -51,7 +51,6 @@ ROOMS_ELSEWHERE = {
     "external/postgres_login.py": "the same",
     "specimens/mysql_setup.py": "how a private server of the product is set up",
     "specimens/postgres_setup.py": "the same",
-    "tools/inspection.py": "an external server's use, in MySQL's words",
     "tools/tls_probe.py": "asks an external server by MySQL's protocol",
     "tools/probes/external_memory.py": "an external server",
     "tools/probes/drivers": "drivers of MySQL and MariaDB, whose logins and log are theirs alone",

@@ -10,6 +10,7 @@ import pytest
 from fake_database import FakeDatabase
 from tlstax.contract import TlsView
 from tlstax.external.access import ExternalAccess, parse_url
+from tlstax.products.external import external_product
 from tlstax.results.inspection import WOULD_BLOCK, Asked, ConnectPhase, Inside, InspectedServer, ServerWord
 from tlstax.sql.database import SqlError
 from tlstax.support.errors import Interrupted, MachineFault
@@ -140,12 +141,13 @@ def test_a_server_that_allows_many_is_asked_as_ever(monkeypatch: pytest.MonkeyPa
     assert (found.connections, most) == (25, 22)
 
 
+MYSQL = external_product("mysql")
 COUNTERS = (("Uptime", "10"), ("Connections", "20"), ("Ssl_finished_accepts", "5"))
 
 
 def test_since_the_start_and_over_the_watch() -> None:
     waited: list[float] = []
-    found = inside(FakeDatabase(*COUNTERS), 5.0, waited.append)
+    found = inside(FakeDatabase(*COUNTERS), MYSQL, 5.0, waited.append)
     assert found.since_start is not None
     assert (found.since_start.connects_per_s, found.since_start.tls_share) == (2.0, 0.25)
     assert found.watched is not None
@@ -156,7 +158,7 @@ def test_since_the_start_and_over_the_watch() -> None:
 
 def test_who_is_connected_may_be_kept_from_the_account() -> None:
     """The counters' rows are no answer to who is connected."""
-    found = inside(FakeDatabase(*COUNTERS), 1.0, lambda _: None)
+    found = inside(FakeDatabase(*COUNTERS), MYSQL, 1.0, lambda _: None)
     assert found.programs == ()
     (unread,) = found.unread
     assert unread.startswith("who is connected, and how: ")
@@ -165,4 +167,4 @@ def test_who_is_connected_may_be_kept_from_the_account() -> None:
 
 def test_a_server_that_does_not_answer_is_an_error() -> None:
     with pytest.raises(SqlError):
-        inside(FakeDatabase(error=SqlError(2013, "gone", is_of_connection=True)), 1.0, lambda _: None)
+        inside(FakeDatabase(error=SqlError(2013, "gone", is_of_connection=True)), MYSQL, 1.0, lambda _: None)

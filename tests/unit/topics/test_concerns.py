@@ -505,3 +505,48 @@ def test_of_a_server_that_was_started_anew_nothing_is_known() -> None:
     assert use({}, {"uptime_s": 1}, 1.0) is None
     assert use({}, AFTER, 0.0) is None
     assert use({}, AFTER, 0.5) is not None
+
+
+POSTGRESQL = WORD.model_copy(update={"version": "PostgreSQL 18.4", "account_plugin": "scram-sha-256-plus"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"admission": ("hostssl scram-sha-256", "hostssl cert", "hostssl password")}, []),
+        ({"admission": ("host trust",)}, ["pg_hba.conf trusts clients over TCP (trust)"]),
+        (
+            {"admission": ("host password", "hostssl md5")},
+            [
+                "pg_hba.conf asks for passwords in the clear on connections without TLS (password)",
+                "accounts log in by md5",
+            ],
+        ),
+        ({"account_plugin": "md5"}, ["this account logs in by md5"]),
+    ],
+)
+def test_how_postgresql_lets_clients_in(changes: dict[str, Any], said: list[str]) -> None:
+    word = POSTGRESQL.model_copy(update=changes)
+    found = inspected(chain=(certificate(),)).model_copy(update={"word": word, "at": NOW.isoformat()})
+    assert [own.what for own in concerns(found, host="db.example", is_verified=True)] == said
+
+
+def test_a_postgresql_is_spoken_of_in_its_own_words() -> None:
+    ended = certificate(ends=-timedelta(days=1), names=("other.example",))
+    found = inspected(chain=(ended,)).model_copy(update={"word": POSTGRESQL, "at": NOW.isoformat()})
+    said = " ".join(f"{own.what} {own.why} {own.remedy}" for own in concerns(found, host="db.example"))
+    assert "(verify-ca)" in said
+    assert "the file that ssl_cert_file names" in said
+    for word in ("VERIFY_", "ssl_cert ", "my.cnf", "MySQL"):
+        assert word not in said
+    pays = payments(
+        found.model_copy(
+            update={
+                "inside": found.inside.model_copy(
+                    update={"watched": use({}, {"connections": 100, "transactions": 200}, 10.0)}
+                )
+            }
+        )
+    )
+    assert pays[0].what == "clients make 10 connections a second, for 2 transactions each"
+    assert pays[0].remedy == "keep connections: a pool in the application, or a pooler (PgBouncer)"

@@ -136,7 +136,7 @@ def test_each_topic_is_a_line() -> None:
 
 
 def test_direct_tls_stands_in_place_of_resumption_where_it_was_asked_for() -> None:
-    for taken, words in ((True, "accepted"), (False, "handshake failure")):
+    for taken, words in ((True, "accepted"), (False, "not accepted: handshake failure")):
         answer = asked("direct", "direct TLS", taken=taken)
         shown = lines(FOUND.model_copy(update={"asked": (answer,)}))
         assert shown["Direct TLS"] == words

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final, Literal
 
 from tlstax.results.inspection import Certificate, Concern, Danger, InspectedServer, Use, key_bits
 from tlstax.stats.remedies import Remedy, entry_for
+from tlstax.study.product import product_of
 from tlstax.study.tls_levels import group_name
 from tlstax.study.workloads.sized import FEW_STATEMENTS
 from tlstax.support.text import counted, enumerated, shortened
@@ -54,7 +57,31 @@ SLOW_KEYS = {
 GROUPS_FIRST = "P-256 first in the clients' groups: Groups = P-256:X25519:P-384:P-521 in their openssl.cnf"
 """What spares clients the second ClientHello, and slow key exchanges."""
 
-CONNECTIONS, HANDSHAKES, ASKED = "connections", "handshakes", "statements"
+CONNECTIONS, HANDSHAKES = "connections", "handshakes"
+STATEMENTS: Final = "statements"
+TRANSACTIONS: Final = "transactions"
+"""What a server counts of what clients ask: PostgreSQL counts transactions."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A family's own words: for its certificate's setting, for verifying, for what keeps connections."""
+
+    certificate: str
+    verifying_all: str
+    verifying_authority: str
+    pool: str
+
+
+WORDS = {
+    "mysql": Words("ssl_cert", "VERIFY_IDENTITY", "VERIFY_CA", "a proxy that keeps them (ProxySQL)"),
+    "postgresql": Words("ssl_cert_file", "verify-full", "verify-ca", "a pooler (PgBouncer)"),
+}
+
+
+def words_of(found: InspectedServer) -> Words:
+    """Those of the server's family."""
+    return WORDS["postgresql" if product_of(found.word.version) == "postgresql" else "mysql"]
 
 
 def path(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
@@ -89,10 +116,12 @@ def concerns(
     that one was verified.
     """
     now = datetime.fromisoformat(found.at)
-    said = [*_of_refusal(found, refused, refused_certificate), *_of_handshakes(found)]
+    said = [*_of_refusal(found, words_of(found), refused, refused_certificate), *_of_handshakes(found)]
     said += [own for certificate in path(found.chain) for own in _of_certificate(certificate, now)]
-    said += [own for certificate in found.chain[:1] for own in _of_identity(certificate, host)]
-    said += _of_chain(found.chain, is_verified=is_verified or bool(refused_certificate))
+    words = words_of(found)
+    said += [own for certificate in found.chain[:1] for own in _of_identity(certificate, host, words)]
+    said += _of_chain(found.chain, words, is_verified=is_verified or bool(refused_certificate))
+    said += _of_logins(found)
     said += _of_programs(found, now)
     said.sort(key=lambda own: ORDER.index(own[0]))
     return tuple(_concern(found.word.version, own) for own in said)
@@ -108,7 +137,9 @@ def _concern(version: str, said: Said) -> Concern:
     return Concern(danger=danger, what=what, why=why, remedy=words, steps=entry.steps)
 
 
-def _of_refusal(found: InspectedServer, refused: str, refused_certificate: str) -> Iterator[Said]:
+def _of_refusal(
+    found: InspectedServer, words: Words, refused: str, refused_certificate: str
+) -> Iterator[Said]:
     why = refused or next((own.why_not for own in found.of("default") if not own.agreed), "")
     if why:
         asked = (own for own in found.asked if own.topic in {"version", "suite", "group"})
@@ -131,7 +162,7 @@ def _of_refusal(found: InspectedServer, refused: str, refused_certificate: str) 
             "unsafe",
             "a client that verifies as you do refuses the certificate",
             refused_certificate,
-            "a certificate and its chain that clients can verify, in the file that ssl_cert names",
+            f"a certificate and chain that clients can verify, in the file that {words.certificate} names",
             "certificate",
         )
 
@@ -216,7 +247,7 @@ def _of_certificate(certificate: Certificate, now: datetime) -> Iterator[Said]:
         )
 
 
-def _of_chain(chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Said]:
+def _of_chain(chain: Sequence[Certificate], words: Words, *, is_verified: bool) -> Iterator[Said]:
     """Whether what is sent leads to a root, in order and without ballast (RFC 8446, 4.4.2).
 
     A root need not be sent, and looks from outside as an intermediate does that was forgotten: only what is
@@ -230,7 +261,8 @@ def _of_chain(chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Sa
             f"the server sends its own certificate alone, without that of {issuer}, who issued it",
             f"unless {issuer} is a root that clients have, none that verifies can tell that the server is "
             "the right one",
-            f"append the certificate of {issuer} to the file that ssl_cert names, if it is no root; "
+            f"append the certificate of {issuer} to the file that {words.certificate} names, if it is no "
+            "root; "
             "--ssl-ca=root.pem tells whether clients with that root accept it",
             "certificate",
         )
@@ -241,7 +273,7 @@ def _of_chain(chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Sa
             "weak",
             "the certificates are not sent in the order in which they issued each other",
             "clients with TLS 1.2 may refuse that (RFC 5246, 7.4.2)",
-            "in the file that ssl_cert names: the server's own first, then its issuer's, and so on",
+            f"in the file that {words.certificate} names: the server's own first, then its issuer's, and on",
             "certificate",
         )
     ballast = [named[own] for own in named if own not in on_the_way]
@@ -256,9 +288,44 @@ def _of_chain(chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Sa
                 f"the server sends the certificate{'s' if len(subjects) > 1 else ''} of "
                 f"{shortened(subjects, MOST_NAMES)} {what}",
                 "each full handshake carries them, and clients with TLS 1.2 may refuse them",
-                "take them out of the file that ssl_cert names",
+                f"take them out of the file that {words.certificate} names",
                 "certificate",
             )
+
+
+def _of_logins(found: InspectedServer) -> Iterator[Said]:
+    """How PostgreSQL proves accounts: this one's, and others' as far as the account may see pg_hba.conf.
+
+    PostgreSQL documentation, "Password Authentication" and "Trust Authentication"; release notes of 18.
+    """
+    ways = {tuple(own.split(" ", 1)) for own in found.word.admission}
+    if any(method == "trust" for _, method in ways):
+        yield (
+            "unsafe",
+            "pg_hba.conf trusts clients over TCP (trust)",
+            "whoever reaches the server is let in as whom they say",
+            "have these lines say scram-sha-256",
+            None,
+        )
+    if any(kind in {"host", "hostnossl"} and method == "password" for kind, method in ways):
+        yield (
+            "unsafe",
+            "pg_hba.conf asks for passwords in the clear on connections without TLS (password)",
+            "they can be read on the way",
+            "have these lines say scram-sha-256, or hostssl",
+            None,
+        )
+    if found.word.account_plugin == "md5" or any(method == "md5" for _, method in ways):
+        whose = "this account logs in" if found.word.account_plugin == "md5" else "accounts log in"
+        yield (
+            "weak",
+            f"{whose} by md5",
+            "whoever reads the stored hash can log in with it, and PostgreSQL gives the method up "
+            "(deprecated from 18 on)",
+            "set password_encryption = 'scram-sha-256', set the passwords again, and have pg_hba.conf say "
+            "scram-sha-256",
+            None,
+        )
 
 
 def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
@@ -273,12 +340,13 @@ def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
         "unsafe",
         f"{counted(number, 'connection')} of {names} do not verify the server",
         "they came over TLS although the certificate has ended, so anybody in between could answer them",
-        "have them verify (VERIFY_IDENTITY, by each driver's own word), with a renewed certificate",
+        f"have them verify ({words_of(found).verifying_all}, by each driver's own word), with a renewed "
+        "certificate",
         None,
     )
 
 
-def _of_identity(certificate: Certificate, host: str) -> Iterator[Said]:
+def _of_identity(certificate: Certificate, host: str, words: Words) -> Iterator[Said]:
     """Whether clients that verify could: by the authority, by the name, and by the purpose."""
     if certificate.purposes and "serverAuth" not in certificate.purposes:
         yield (
@@ -301,7 +369,7 @@ def _of_identity(certificate: Certificate, host: str) -> Iterator[Said]:
         yield (
             "weak",
             f"the certificate is for {names}, and not for {host}",
-            "clients that verify the host refuse it, so they are told not to (VERIFY_CA)",
+            f"clients that verify the host refuse it, so they are told not to ({words.verifying_authority})",
             "name the host in it (subjectAltName)",
             "certificate",
         )
@@ -322,7 +390,7 @@ def is_for(certificate: Certificate, host: str) -> bool:
 def payments(found: InspectedServer) -> tuple[Concern, ...]:
     """What connects pay for and need not, what concerns most clients first."""
     return (
-        *_of_use(found.inside.watched),
+        *_of_use(found.inside.watched, words_of(found)),
         *_of_second_hello(found),
         *_of_resumption(found),
         *_of_key_exchange(found),
@@ -330,7 +398,7 @@ def payments(found: InspectedServer) -> tuple[Concern, ...]:
     )
 
 
-def _of_use(watched: Use | None) -> Iterator[Concern]:
+def _of_use(watched: Use | None, words: Words) -> Iterator[Concern]:
     a_connection = watched.statements_per_connect if watched is not None else None
     if watched is not None and a_connection is not None and a_connection < FEW_STATEMENTS:
         costs = "making a TLS connection costs the server as much as a transaction of some 14 statements"
@@ -339,9 +407,9 @@ def _of_use(watched: Use | None) -> Iterator[Concern]:
         yield Concern(
             danger="costly",
             what=f"clients make {watched.connects_per_s:.3g} connections a second, for {a_connection:.3g} "
-            "statements each",
+            f"{watched.asked} each",
             why=costs,
-            remedy="keep connections: a pool in the application, or a proxy that keeps them (ProxySQL)",
+            remedy=f"keep connections: a pool in the application, or {words.pool}",
         )
 
 
@@ -398,11 +466,12 @@ def _of_key_exchange(found: InspectedServer) -> Iterator[Concern]:
 def _of_key(found: InspectedServer) -> Iterator[Concern]:
     for certificate in found.chain[:1]:
         if certificate.is_costly_rsa or certificate.key in SLOW_KEYS:
+            measured = {} if words_of(found).pool == WORDS["postgresql"].pool else MEASURED
             more = "more of the server's CPU than a connection with RSA 2048"
             yield Concern(
                 danger="costly",
                 what=f"the server signs each full handshake with {certificate.key}",
-                why=(SLOW_KEYS | MEASURED).get(certificate.key, more),
+                why=(SLOW_KEYS | measured).get(certificate.key, more),
                 remedy="a key of EC P-256, as secure as RSA 3072 (NIST SP 800-57), which costs least",
                 steps=entry_for("certificate", found.word.version).steps,
             )
@@ -419,11 +488,12 @@ def use(
     """
     if over_s <= 0 or CONNECTIONS not in after:
         return None
+    asked: Literal["statements", "transactions"] = TRANSACTIONS if TRANSACTIONS in after else STATEMENTS
     done = {name: value - before.get(name, 0) for name, value in after.items()}
     if any(value < 0 for value in done.values()):
         return None
-    if ASKED in done:
-        done[ASKED] = max(0, done[ASKED] - own_statements)
+    if asked in done:
+        done[asked] = max(0, done[asked] - own_statements)
 
     def rate(counter: str) -> float | None:
         return done[counter] / over_s if counter in done else None
@@ -434,11 +504,12 @@ def use(
     return Use(
         over_s=over_s,
         connects_per_s=done[CONNECTIONS] / over_s,
-        statements_per_s=rate(ASKED),
-        statements_per_connect=share(ASKED, CONNECTIONS),
+        statements_per_s=rate(asked),
+        statements_per_connect=share(asked, CONNECTIONS),
         tls_share=share(HANDSHAKES, CONNECTIONS),
         resumed_share=share("session_lookups", HANDSHAKES),
         received_bytes_per_s=rate("received_bytes"),
         sent_bytes_per_s=rate("sent_bytes"),
         aborted_connects_per_s=rate("aborted_connects"),
+        asked=asked,
     )

@@ -102,18 +102,20 @@ def _of_tls(found: InspectedServer) -> Iterator[tuple[str, str]]:
         yield ("Certificate" if place == 0 else "sent with it"), _certificate(certificate)
     if found.word.account_plugin:
         yield "Login", found.word.account_plugin
+    if found.word.admission:
+        yield "Lets in over TCP", ", ".join(found.word.admission)
     if found.word.requires_tls is not None:
         yield "In the clear", "refused" if found.word.requires_tls else "accepted"
 
 
 def _accepted(asked: Asked) -> str:
-    return "accepted" if asked.agreed else asked.why_not
+    return "accepted" if asked.agreed else f"not accepted: {asked.why_not}"
 
 
 def _use(use: Use) -> str:
     rates = (
         (use.connects_per_s, "connects/s"),
-        (use.statements_per_s, "statements/s"),
+        (use.statements_per_s, f"{use.asked}/s"),
         (use.statements_per_connect, "a connection"),
     )
     parts = [f"{_number(rate)} {words}" for rate, words in rates if rate is not None]
