@@ -223,6 +223,10 @@ class Accounts(Protocol):
         """Make the load account that demands a client certificate."""
         ...
 
+    def kept_secrets(self, admin: Database) -> dict[str, str]:
+        """What the server keeps of the load account's password, by account: a pooler logs in with it."""
+        ...
+
     def demands_certificate(self, admin: Database, user: str) -> bool | None:
         """Whether this account is let in only with a certificate; None where there is none of the name."""
         ...

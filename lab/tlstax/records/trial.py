@@ -137,7 +137,7 @@ class ServerObservation(Frozen):
     may use. `demands_certificate` is whether it lets the load account in only with a client certificate,
     None where a study leaves that alone. `variables` are the server's own of the options that were asked for.
     `logged` are the connections that its log names as let in, over the client's whole lifetime, None where it
-    writes down none.
+    writes down none; where a pooler lets clients in for it, those of the pooler's log.
     """
 
     version: str

@@ -103,7 +103,9 @@ def _measure(
         levels, bench, window, process.server_cpu(window.server), status_delta
     )
     if logged is not None:
-        gathered.server = gathered.server.model_copy(update={"logged": logged()})
+        by_path = route.path.logins if route.path is not None else None
+        seen = logged() if by_path is None else by_path
+        gathered.server = gathered.server.model_copy(update={"logged": seen})
     # Rows that the trial itself may have changed since prove nothing.
     if not writes(job.workload):
         before = sets_values(levels, job.workload)

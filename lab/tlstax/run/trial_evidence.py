@@ -37,6 +37,7 @@ from tlstax.run.bench import Bench
 from tlstax.sql.database import SqlError
 from tlstax.study import configuration, cpu_features
 from tlstax.study.factors import CaseLevels
+from tlstax.study.tls_levels import POOLS
 from tlstax.support.errors import MachineFault
 
 LINK_DIED = "the link that makes the distance ended in the trial"
@@ -96,7 +97,11 @@ def watched(case: CaseLevels, job: Job, bench: Bench, client: Side, others: int)
     )
     if not case.is_observed:
         return sides
-    return _all_observers(sides, _kept(job, bench.connects_in_window(case)), others, bench)
+    kept = _kept(job, bench.connects_in_window(case))
+    if case.path in POOLS:
+        # What it lends stays connected: no number of them is waited for.
+        kept = (ANY_NUMBER, ANY_NUMBER)
+    return _all_observers(sides, kept, others, bench)
 
 
 def counters_of(case: CaseLevels, bench: Bench) -> Counters:
@@ -133,6 +138,7 @@ def _all_observers(sides: Watched, kept: tuple[int, int], others: int, bench: Be
 
 
 GRACE_S = 20.0
+ANY_NUMBER = 1 << 30
 """How much longer than the job says a client may take before it is given up."""
 
 CONNECT_S = 0.05
