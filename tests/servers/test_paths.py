@@ -29,11 +29,12 @@ from tlstax.specimens.sessions import Session
 from tlstax.stats.outcomes import outcomes
 from tlstax.study import Case, Level
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_names import DIRECT, PATHS, UNIX_SOCKET
+from tlstax.study.level_names import DIRECT, PATHS, PGBOUNCERS, UNIX_SOCKET
 from tlstax.study.tls_levels import ENDS_TLS, PROTECTION
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
-PROGRAMS = tuple(path for path in PATHS if path not in (DIRECT, UNIX_SOCKET))
+OF_MYSQL = tuple(path for path in PATHS if path not in PGBOUNCERS)
+PROGRAMS = tuple(path for path in OF_MYSQL if path not in (DIRECT, UNIX_SOCKET))
 
 
 def ends_of(bench: PrivateBench, session: Session) -> Ends:
@@ -73,7 +74,7 @@ def assert_valid(record: TrialRecord) -> None:
     assert (record.verdict.value, record.verdict.reasons) == ("valid", ())
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", OF_MYSQL)
 def test_a_path_carries_and_proves_that_it_was_in_the_way(bench: Bench, path: str) -> None:
     record = tried(bench, path)
     assert_valid(record)

@@ -47,25 +47,28 @@ def seen_at_server(trial: Complete) -> Iterator[Doubt]:
 
 
 def logged(trial: Complete) -> Iterator[Doubt]:
-    """The server's log names as many connections as the client opened, each encrypted as the case has it.
+    """The log of who let clients in names as many as the client opened, each encrypted as the case has it.
 
-    It was written over the client's whole lifetime, or until its window began.
+    That is the server's, or a pooler's before it, which ends their TLS. It was written over the client's
+    whole lifetime, or until its window began.
     """
     seen, behind = trial.server.logged, trial.case.address != DIRECT
     if seen is None or behind:
         return
-    wanted = tls_levels.tls_at_server(trial.case)
+    pools = trial.case.path in tls_levels.POOLS
+    whose = "the pooler's log" if pools else "the server's log"
+    wanted = trial.case.tls if pools else tls_levels.tls_at_server(trial.case)
     for group in seen:
         if wanted not in {UNSET, tls_levels.OWN_TLS} and _disagrees(group, wanted):
             were = f"encrypted ({group.version}, {group.cipher})" if group.version else "not encrypted"
-            yield Doubt("invalid", f"by the server's log {group.connections} connections were {were}")
+            yield Doubt("invalid", f"by {whose} {group.connections} connections were {were}")
     total, until_ready = sum(group.connections for group in seen), trial.server.logged_until_ready
     claimed = trial.done.lifetime.connections
     if until_ready:
         claimed -= trial.done.window.connections
     if total != claimed:
         when = " before its window" if until_ready else ""
-        yield Doubt("invalid", f"the server's log names {total} connections{when}, the client {claimed}")
+        yield Doubt("invalid", f"{whose} names {total} connections{when}, the client {claimed}")
 
 
 def _disagrees(group: ConnectionsSeen, wanted: str) -> bool:

@@ -14,6 +14,7 @@ from tlstax.study import workloads
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT
+from tlstax.study.tls_levels import POOLS
 from tlstax.study.workloads import verb as verb_of
 
 SELECTS: Final[Count] = "selects"
@@ -64,9 +65,9 @@ def transactions(clients: Iterable[Written]) -> dict[Count, tuple[int, int | Non
 
 
 def takes_turns_on_kept(trial: Complete) -> bool:
-    """Whether the client kept its connections while the server was last asked what it had counted."""
-    job = trial.evidence.job
-    return trial.evidence.slices is not None and job is not None and not job.workload.reconnect
+    """Whether the server's connections were kept while it was last asked, by the client or a path for it."""
+    job, is_lent = trial.evidence.job, trial.case.path in POOLS
+    return trial.evidence.slices is not None and job is not None and (is_lent or not job.workload.reconnect)
 
 
 def _transactions_together(trial: Complete) -> bool:
@@ -94,7 +95,8 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
     if not only_proof and (trial.evidence.guest or not _is_told(trial.case, job.workload)):
         return
     if window is None or not window.status_delta:
-        if only_proof and not _transactions_together(trial):
+        # Where it counts transactions, `transactions_counted` has one for each operation.
+        if only_proof and not _transactions_together(trial) and trial.server.counted("transactions") is None:
             yield Doubt("unknown", "nothing shows how many statements the server ran in the window")
         return
     restores = job.rounds > 1 and bool(job.reset)
@@ -115,7 +117,6 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
         claimed, most = times * operations, times * (operations + failed)
         counted = counting.of(window.status_delta, count)
         if counted is None:
-            # Where it counts transactions, `transactions_counted` has one for each operation.
             if only_proof and "transactions" not in counting.counters:
                 yield Doubt("unknown", f"the server does not count {what}, and nothing else proves them")
             continue
@@ -140,13 +141,14 @@ def transactions_counted(trial: Complete) -> Iterator[Doubt]:
         return
     each = workloads.transactions_each(job.workload)
     operations = trial.evidence.watched_operations
-    claimed = each * operations + LOGIN_TRANSACTIONS * trial.alone.connections
+    logins = 0 if trial.case.path in POOLS else trial.alone.connections
+    claimed = each * operations + LOGIN_TRANSACTIONS * logins
     if counted < claimed:
         yield Doubt(
             "invalid",
             f"the server committed {counted} transactions ({trial.server.counting.name('transactions')}), "
             f"fewer than the {claimed} of the client's {operations} operations and "
-            f"{trial.alone.connections} logins",
+            f"{logins} logins",
         )
 
 

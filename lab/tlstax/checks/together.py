@@ -54,9 +54,10 @@ def together(trial: Complete) -> Iterator[Doubt]:
 def _claims(case: CaseLevels, counts: Counts) -> dict[Count, Range]:
     """A driver counts no handshakes and may connect by itself: only that there are enough can be told.
 
-    What stands at another address of the server's makes connections of its own, or keeps some.
+    What stands at another address of the server's makes connections of its own, or keeps some, as do paths
+    that lend them.
     """
-    if case.address != DIRECT:
+    if case.address != DIRECT or case.path in tls_levels.POOLS:
         return dict.fromkeys(OF_CONNECTIONS, (0, None))
     if kind_of(case.client).is_driver:
         at_server = tls_levels.tls_at_server(case)

@@ -186,7 +186,10 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
         yield Doubt(
             "note", f"{counting.silent} does not count connections: the client's word alone shows how many"
         )
-    claims: dict[Count, int] = {"connections": made.connections}
+    # A path that lends connections of its own has shown the client's by its own count (`paths.way`).
+    claims: dict[Count, int] = (
+        {} if trial.case.path in tls_levels.POOLS else {"connections": made.connections}
+    )
     if not trial.is_logged:
         yield from _claimed_of_tls(trial, claims)
     for count, claimed in claims.items():

@@ -81,6 +81,11 @@ def forget_logins(admin: Database) -> None:
     answers.carry_out(admin, "FLUSH PRIVILEGES")
 
 
+def kept_secrets(admin: Database) -> dict[str, str]:  # noqa: ARG001
+    """None: what logs in at MySQL for its clients asks them for their passwords."""
+    return {}
+
+
 def demands_certificate(admin: Database, user: str) -> bool | None:
     """Whether the server lets this account in only with a certificate; None where there is no such account.
 

@@ -163,6 +163,12 @@ def _make(admin: Database, user: str, kept: str | None) -> None:
     answers.carry_out(server, f'ALTER ROLE "{user}" PASSWORD %s', kept)
 
 
+def kept_secrets(admin: Database) -> dict[str, str]:
+    """What the server keeps of the load account's password, for a pooler that logs in for its clients."""
+    asked = "SELECT rolname, rolpassword FROM pg_authid WHERE rolname = %s AND rolpassword LIKE 'SCRAM%%'"
+    return {str(user): str(kept) for user, kept in answers.rows(apart(admin), asked, LOAD_USER, columns=2)}
+
+
 def forget_logins(admin: Database) -> None:
     """Nothing: PostgreSQL remembers nothing of earlier logins."""
 

@@ -264,10 +264,6 @@ class Accounts(Protocol):
         """What makes the accounts before the first login."""
         ...
 
-    def let_it_see_connections(self, admin: Database) -> None:
-        """Give the load account what an inspection reads of those that are connected."""
-        ...
-
     def make_by_plugin(self, admin: Database, plugin: str, password: str) -> None:
         """Make the load account that is proved by this plugin."""
         ...
@@ -282,6 +278,10 @@ class Accounts(Protocol):
 
     def terms(self, database: Database) -> Terms:
         """What this connection's account is bound to, as far as the server tells."""
+        ...
+
+    def kept_secrets(self, admin: Database) -> dict[str, str]:
+        """What the server keeps of the load account's password, by account: a pooler logs in with it."""
         ...
 
     def demands_certificate(self, admin: Database, user: str) -> bool | None:

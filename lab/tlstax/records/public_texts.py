@@ -370,7 +370,7 @@ KEY = re.compile(
 )
 SPECIMEN = re.compile(
     r"(?:mysql|mariadb|percona|postgresql|openssl|libressl|boringssl|aws-lc|wolfssl|mysqlslap|sysbench|haproxy|"
-    r"stunnel|openssh|mysql-router|mysqlrouter)(?:-\d{1,3}(?:\.\d{1,3}){0,3}[a-z]?|-sid)?"
+    r"stunnel|openssh|mysql-router|mysqlrouter|pgbouncer)(?:-\d{1,3}(?:\.\d{1,3}){0,3}[a-z]?|-sid)?"
     r"(?:-(?:wolfssl|yassl|openssl1\.1))?"
 )
 PACKAGE = re.compile(

@@ -141,6 +141,7 @@ class ServerObservation(Frozen):
     None where a study leaves that alone. `variables` are the server's own of the options that were asked for.
     `logged` are the connections that its log names as let in, None where it writes down none: over the
     client's whole lifetime, or, where they are `logged_until_ready`, those that it made before its window.
+    Where a pooler lets clients in for it, they are those of the pooler's log.
     """
 
     version: str

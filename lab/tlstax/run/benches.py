@@ -56,6 +56,7 @@ from tlstax.study.needs import (
     server_choices,
     tls_libraries,
 )
+from tlstax.study.tls_levels import POOLS
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import as_ranges, counted, enumerated
 
@@ -350,7 +351,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last four w
             if any(kind_of(name).connects_in_window for name in specimens.clients):
                 bench.server.product.connection_log.create(bench.admin)
             running = {
-                (name, over): stack.enter_context(_opened(study, name, _ends(bench, session, over)))
+                (name, over): stack.enter_context(_opened(study, name, _ends(bench, session, over, name)))
                 for name, over in paths_of(study, choice)
                 if name not in (DIRECT, UNIX_SOCKET)
             }
@@ -418,8 +419,8 @@ def _opened(study: Study, name: str, ends: Ends) -> Iterator[RunningPath]:
         yield running
 
 
-def _ends(bench: PrivateBench, session: Session, over: bool) -> Ends:
-    """Between what a path of this bench runs; `over` the distance, or beside the server."""
+def _ends(bench: PrivateBench, session: Session, over: bool, name: str) -> Ends:
+    """Between what the path of this name runs at this bench; `over` the distance, or beside the server."""
     server, span = bench.server, bench.equipment.span
     return Ends(
         session=session,
@@ -427,6 +428,7 @@ def _ends(bench: PrivateBench, session: Session, over: bool) -> Ends:
         certificates=server.certificates,
         entering=span.enter_far() if span else (),
         over=span if over else None,
+        secrets=server.product.accounts.kept_secrets(bench.admin) if name in POOLS else {},
         spoken="postgresql" if server.product.name == "postgresql" else "mysql",
         near_cpus=bench.machine.client_cpus,
         far_cpus=bench.machine.server_cpus,

@@ -37,6 +37,7 @@ from tlstax.sql import answers
 from tlstax.sql.facts import changed_counters
 from tlstax.study.case_workload import sets_values
 from tlstax.study.client_kinds import kind_of
+from tlstax.study.tls_levels import POOLS
 from tlstax.study.workloads import writes
 
 
@@ -165,7 +166,7 @@ class Participant:
         self._turns: list[Turn] = []
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
-        self._logins = LoggedLogins(bench, job)
+        self._logins = LoggedLogins(bench, job, behind=trial.case.levels.path in POOLS)
 
     @property
     def is_out(self) -> bool:

@@ -34,6 +34,7 @@ from tlstax.sql import answers
 from tlstax.sql.facts import changed_counters
 from tlstax.study.case_workload import sets_values
 from tlstax.study.client_kinds import kind_of
+from tlstax.study.tls_levels import POOLS
 from tlstax.study.workloads import writes
 
 
@@ -42,7 +43,7 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     gathered, stays = Gathered(trial, job), bench.server.connected()
     logged_at = kind_of(trial.case.levels.client).logged_at
     whole = trial.captured or bench.server.product.name in logged_at
-    logged = LoggedLogins(bench, job, whole=whole)
+    logged = LoggedLogins(bench, job, whole=whole, behind=trial.case.levels.path in POOLS)
     with gathered.failures(), server_variables.applied(trial.case.levels, bench), logged as logins:
         _measure(trial, bench, gathered, stays, logins)
     if gathered.failure:
@@ -102,7 +103,9 @@ def _measure(
     window = gathered.window
     logins.client_has_gone()
     cpu = process.server_cpu(window.server)
-    gathered.server = logins.beside(observed_of_server(levels, bench, window, cpu, status_delta))
+    seen = logins.beside(observed_of_server(levels, bench, window, cpu, status_delta))
+    by_path = route.path.logins if route.path is not None else None
+    gathered.server = seen if by_path is None else seen.model_copy(update={"logged": by_path})
     # Rows that the trial itself may have changed since prove nothing.
     if not writes(job.workload):
         before = sets_values(levels, job.workload)

@@ -42,6 +42,7 @@ from tlstax.sql.database import SqlError
 from tlstax.study import configuration, cpu_features
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
+from tlstax.study.tls_levels import POOLS
 from tlstax.support.errors import MachineFault
 
 LINK_DIED = "the link that makes the distance ended in the trial"
@@ -101,7 +102,11 @@ def watched(case: CaseLevels, job: Job, bench: Bench, client: Side, others: int)
     )
     if not case.is_observed:
         return sides
-    return _all_observers(sides, _kept(job, bench.connects_in_window(case)), others, bench)
+    kept = _kept(job, bench.connects_in_window(case))
+    if case.path in POOLS:
+        # What it lends stays connected: no number of them is waited for.
+        kept = (ANY_NUMBER, ANY_NUMBER)
+    return _all_observers(sides, kept, others, bench)
 
 
 def counters_of(case: CaseLevels, bench: Bench) -> Counters:
@@ -138,6 +143,7 @@ def _all_observers(sides: Watched, kept: tuple[int, int], others: int, bench: Be
 
 
 GRACE_S = 20.0
+ANY_NUMBER = 1 << 30
 """How much longer than the job says a client may take before it is given up."""
 
 CONNECT_S = 0.05
@@ -248,10 +254,11 @@ class LoggedLogins:
 
     A log of each login costs the server time (docs/postgresql.md); so it is written while nothing is
     measured, unless nothing else proves the client's connections, or nothing is compared with the trial.
+    Where the client is `behind` a pooler, those at the server are the pooler's, and none is named.
     """
 
-    def __init__(self, bench: Bench, job: Job, *, whole: bool = False) -> None:
-        self._bench, self._job, self._whole = bench, job, whole
+    def __init__(self, bench: Bench, job: Job, *, whole: bool = False, behind: bool = False) -> None:
+        self._bench, self._job, self._whole, self._behind = bench, job, whole, behind
         self._stack = ExitStack()
         self._read: Logins | None = None
         self._seen: tuple[ConnectionsSeen, ...] | None = None
@@ -273,6 +280,8 @@ class LoggedLogins:
 
     def __enter__(self) -> Self:
         """From here on the server logs them."""
+        if self._behind:
+            return self
         self._read = self._stack.enter_context(self._bench.server.logins(self._bench.admin, self._job))
         return self
 

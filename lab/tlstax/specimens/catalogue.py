@@ -155,13 +155,23 @@ MYSQL_ROUTER = Recipe(
     bytes_needed=300_000_000,
 )
 
-PATHS = (OPENSSH, STUNNEL, HAPROXY, MYSQL_ROUTER)
+PGBOUNCER = Recipe(
+    name="pgbouncer",
+    title="PgBouncer from Debian sid",
+    kind="path",
+    source=AptPackages(suites=("sid",), packages=("pgbouncer",), given=INSTALLING),
+    program="usr/sbin/pgbouncer",
+    bytes_needed=150_000_000,
+)
+
+PATHS = (OPENSSH, STUNNEL, HAPROXY, MYSQL_ROUTER, PGBOUNCER)
 
 VERSION_OPTION = {
     OPENSSH.name: "-V",
     STUNNEL.name: "-version",
     HAPROXY.name: "-v",
     MYSQL_ROUTER.name: "--version",
+    PGBOUNCER.name: "--version",
 }
 """How each of the programs is asked for its version."""
 

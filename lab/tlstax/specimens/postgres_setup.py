@@ -4,33 +4,22 @@ Its data are made by initdb, and its accounts by a server without clients (`post
 anything listens. Nobody is let in but the accounts that the file of hosts names; the role that initdb makes
 is none of them, has no password, and may not log in.
 
-PostgreSQL refuses to run as root. Where the laboratory is root, its programs run as another user, who owns
-the server's directory and nothing else. What is above that, and the server's program, only root can enter, so
-that user is allowed to read what it is told to (capabilities(7), CAP_DAC_READ_SEARCH), and no more.
+PostgreSQL refuses to run as root. Where the laboratory is root, its programs run as another user
+(`unprivileged`), who owns the server's directory and nothing else.
 """
 
 from __future__ import annotations
 
-import os
-import pwd
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tlstax.postgres import accounts, login_log
-from tlstax.specimens import processes
+from tlstax.specimens import unprivileged
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site
 from tlstax.sql.credentials import Credentials
 from tlstax.support.errors import MachineFault
-
-UNPRIVILEGED = "nobody"
-"""The user that PostgreSQL's programs run as where the laboratory is root: it owns nothing (Debian policy,
-9.2.2; Linux Standard Base, "User & Group Names")."""
-
-CAPABILITIES = {"dac_read_search": 2, "dac_override": 1}
-"""What lets another user read what root owns, the narrower one first, by its number in <linux/capability.h>.
-Containers often keep the second alone."""
 
 PAGE_BYTES = 8192
 """The unit of shared_buffers without one (PostgreSQL documentation, 20.4.1)."""
@@ -70,14 +59,14 @@ class PostgreSql:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._user = _unprivileged() if os.geteuid() == 0 else None
+        self._user = unprivileged.user("PostgreSQL")
 
     def prepare(self) -> None:
         """Its data's directory, and what its user must own."""
         self._site.data_directory.mkdir(mode=0o700)
         if self._site.build.root is not None:
             self._write_programs()
-        self._give_away(self._site.directory)
+        unprivileged.give_away(self._site.directory, self._user)
 
     def account_statements(self, credentials: Credentials) -> list[str]:
         """The administrator comes over the socket only, as the file of hosts says."""
@@ -128,27 +117,8 @@ class PostgreSql:
         ]
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """As the unprivileged user where the laboratory is root; it dies with the laboratory all the same.
-
-        Another user's process would go on, so that it is told again (prctl(2), PR_SET_PDEATHSIG). With the
-        secure bit, access(2) heeds what the user is allowed (capabilities(7)): initdb asks it.
-        """
-        if self._user is None:
-            return list(command)
-        kept = _kept_capability()
-        return [
-            processes.tool("setpriv"),
-            f"--reuid={self._user.pw_uid}",
-            f"--regid={self._user.pw_gid}",
-            "--clear-groups",
-            "--securebits=+no_setuid_fixup",
-            f"--inh-caps=-all{kept}",
-            f"--ambient-caps=-all{kept}",
-            f"--bounding-set=-all{kept}",
-            "--pdeathsig=KILL",
-            "--",
-            *command,
-        ]
+        """As another user where the laboratory is root."""
+        return [*unprivileged.entering(self._user), *command]
 
     def socket_path(self, port: int) -> Path:
         """In its directory, named for its port."""
@@ -214,30 +184,6 @@ class PostgreSql:
         # Debian has the programs in usr/lib/postgresql/18/bin, and this in usr/share/postgresql/18.
         return build.root / "usr" / "share" / "postgresql" / build.executable.parent.parent.name
 
-    def _give_away(self, directory: Path) -> None:
-        """Let the user own a directory with all that is in it."""
-        if self._user is not None:
-            for path in (directory, *directory.rglob("*")):
-                os.chown(path, self._user.pw_uid, self._user.pw_gid, follow_symlinks=False)
-
 
 CLIENT_NAME = "tlstax private client"
 """The name in the certificate of clients (`certificates`)."""
-
-
-def _unprivileged() -> pwd.struct_passwd:
-    try:
-        return pwd.getpwnam(UNPRIVILEGED)
-    except KeyError as error:
-        raise MachineFault(
-            f"PostgreSQL refuses to run as root, and this machine has no user {UNPRIVILEGED}",
-            remedy=f"add the user {UNPRIVILEGED}, or run tlstax as an ordinary user",
-        ) from error
-
-
-def _kept_capability() -> str:
-    """What is kept, as setpriv(1) takes it behind what is given up; empty where there is none."""
-    status = Path("/proc/self/status").read_text("ascii", errors="replace")
-    bounding = next(line.split()[1] for line in status.splitlines() if line.startswith("CapBnd:"))
-    allowed = int(bounding, 16)
-    return next((f",+{name}" for name, number in CAPABILITIES.items() if allowed & 1 << number), "")

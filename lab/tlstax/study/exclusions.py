@@ -29,7 +29,7 @@ from tlstax.study.level_names import (
     UNIX_SOCKET,
 )
 from tlstax.study.product import ProductName
-from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS
+from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS, POOLS
 from tlstax.study.workloads import Rows, by_numbers
 
 BEFORE_1_2 = frozenset({"1.0", "1.1"})
@@ -180,15 +180,17 @@ def of_path(wanted: Wanted) -> str:
 def _of_path(wanted: Wanted) -> Iterable[tuple[bool, str]]:
     case, server = wanted.case, wanted.server
     ends, begins = case.path in ENDS_TLS, case.path in BEGINS_TLS
+    is_router, pools = case.path.startswith(ROUTER), case.path in POOLS
     yield case.path == UNIX_SOCKET and case.distance.is_any, "does not reach over a distance"
     yield (
         case.path == UNIX_SOCKET and wanted.is_of_postgresql and case.is_encrypted,
         "has no TLS at PostgreSQL, which offers it over TCP alone",
     )
-    yield case.path.startswith(ROUTER) and wanted.is_of_postgresql, "is MySQL's, and leads to no PostgreSQL"
+    yield is_router and wanted.is_of_postgresql, "is MySQL's, and leads to no PostgreSQL"
+    yield pools and not wanted.is_of_postgresql, f"is PostgreSQL's, and leads to no {_NAMES[wanted.product]}"
     yield ends and not case.is_encrypted, "ends the TLS of the client, and with tls = off there is none"
     yield (
-        case.path == "router-encrypt" and case.is_encrypted,
+        (case.path == "router-encrypt" or (pools and not ends)) and case.is_encrypted,
         "accepts only clients without TLS (tls = off)",
     )
     yield ends and case.tls in {"1.0", "1.1"}, "speaks only TLS 1.2 and 1.3"
@@ -196,12 +198,22 @@ def _of_path(wanted: Wanted) -> Iterable[tuple[bool, str]]:
         begins and server is not None and not server.has_modern_tls,
         f"speaks only TLS 1.2 and 1.3, and {case.server} has neither",
     )
-    yield ends and case.group in _NO_SUCH_GROUP, "accepts only the groups P-256, P-384 and P-521"
+    yield pools and case.tls == DIRECT_TLS, "waits for a client to ask for TLS (tls = 1.3)"
+    yield (
+        pools and case.auth != DEFAULT_AUTH,
+        "logs in at the server with what SCRAM tells it of its clients (auth = default)",
+    )
+    yield (
+        is_router and ends and case.group in _NO_SUCH_GROUP,
+        "accepts only the groups P-256, P-384 and P-521",
+    )
     yield (ends or begins) and case.is_compressed, "compresses towards the server as it sees fit"
     yield ends and case.cipher in _OLD_CIPHERS, f"does not accept {case.cipher}"
     yield (ends or begins) and case.certificate == "rsa-1024", "does not accept RSA keys of 1024 bits"
     yield (
-        (ends or begins) and case.client != ENGINE,
+        (ends or begins or pools)
+        and case.client != ENGINE
+        and not (pools and wanted.product in kind_of(case.client).logged_at),
         "would hide what the client negotiates, and only tlstax's own client is asked for it",
     )
 

@@ -128,6 +128,13 @@ SCRAM that is not. What is not named is SCRAM, bound wherever there is TLS, as l
 
 DIRECT, UNIX_SOCKET = "direct", "unix-socket"
 
+PGBOUNCERS = tuple(
+    f"pgbouncer{tls}{mode}"
+    for mode in ("", "-transaction")
+    for tls in ("", "-terminate", "-reencrypt", "-encrypt")
+)
+"""The levels of `path` that are PgBouncer's: what it does with TLS, and how long it lends a connection."""
+
 PATHS = (
     DIRECT,
     UNIX_SOCKET,
@@ -142,6 +149,7 @@ PATHS = (
     "router-passthrough",
     "router-reencrypt",
     "router-encrypt",
+    *PGBOUNCERS,
 )
 """Levels of `path`; `tlstax.network.paths` has what each of them is."""
 
@@ -265,6 +273,14 @@ _PATH_WORDS = {
     "router-passthrough": "through MySQL Router, which passes TLS on",
     "router-reencrypt": "through MySQL Router, which ends TLS and begins it anew",
     "router-encrypt": "through MySQL Router, which begins TLS",
+    "pgbouncer": "through PgBouncer without TLS",
+    "pgbouncer-terminate": "through PgBouncer, which ends TLS",
+    "pgbouncer-reencrypt": "through PgBouncer, which ends TLS and begins it anew",
+    "pgbouncer-encrypt": "through PgBouncer, which begins TLS",
+    "pgbouncer-transaction": "through PgBouncer by transaction, without TLS",
+    "pgbouncer-terminate-transaction": "through PgBouncer by transaction, which ends TLS",
+    "pgbouncer-reencrypt-transaction": "through PgBouncer by transaction, which ends TLS and begins it anew",
+    "pgbouncer-encrypt-transaction": "through PgBouncer by transaction, which begins TLS",
 }
 """What carries the bytes; those through SSH are named by their cipher."""
 

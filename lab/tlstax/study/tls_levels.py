@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tlstax.contract import TlsVersion
-from tlstax.study.level_names import DEFAULT_CERTIFICATE, DIRECT, DIRECT_TLS, GROUPS, UNSET
+from tlstax.study.level_names import DEFAULT_CERTIFICATE, DIRECT, DIRECT_TLS, GROUPS, PGBOUNCERS, UNSET
 
 if TYPE_CHECKING:
     from tlstax.study.factors import CaseLevels
@@ -87,11 +87,19 @@ SSH_CIPHERS = {
 PROTECTION = {**SSH_CIPHERS, "stunnel": "TLSv1.3", "haproxy-tls": "TLSv1.3"}
 """How the word of a path for what protects its bytes must begin; paths that are not here protect nothing."""
 
-ENDS_TLS = frozenset({"router-terminate", "router-reencrypt"})
+ENDS_TLS = frozenset(
+    {"router-terminate", "router-reencrypt"}
+    | {name for name in PGBOUNCERS if "-terminate" in name or "-reencrypt" in name}
+)
 """Paths that end a client's TLS, by which there must be some."""
 
-BEGINS_TLS = frozenset({"router-reencrypt", "router-encrypt"})
+BEGINS_TLS = frozenset(
+    {"router-reencrypt", "router-encrypt"} | {name for name in PGBOUNCERS if "encrypt" in name}
+)
 """Paths that speak TLS of their own to the server."""
+
+POOLS = frozenset(PGBOUNCERS)
+"""Paths that lend connections of their own to the server to their clients: its logins are fewer."""
 
 LEADS_ANYWHERE = frozenset({"haproxy", "router-passthrough", "router-reencrypt", "router-encrypt"})
 """Paths whose programs all stand near the client, and lead to a server wherever it is. The others but the

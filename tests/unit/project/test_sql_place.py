@@ -32,6 +32,7 @@ SQL_ELSEWHERE = {
     "external/sql_guard.py": "reads what users say; it says nothing itself",
     "external/sql_text.py": "words by which statements of users are read",
     "external/sql_tree.py": "reads what users say; it says nothing itself",
+    "network/paths/pgbouncer.py": "words for a pooler's console, which is no server",
     "tools/probes/drivers/probed.py": "what probed drivers say",
     "stats/remedies.py": "lines for administrators to paste; nothing here says them",
     "specimens/mysql_setup.py": "carried out by a server's program before it has a socket or takes a login",

@@ -11,7 +11,7 @@ import pytest
 
 from tlstax.postgres import login_log
 from tlstax.records.trial import Specimen
-from tlstax.specimens import postgres_setup, processes
+from tlstax.specimens import processes, unprivileged
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.postgres_setup import PostgreSql
 from tlstax.specimens.server_build import ServerBuild
@@ -184,7 +184,7 @@ def test_no_more_is_allowed_than_it_takes_to_read_what_root_owns(
 
 def test_root_is_told_where_the_machine_has_nobody_else(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(postgres_setup, "UNPRIVILEGED", "no-such-user-here")
+    monkeypatch.setattr(unprivileged, "USER", "no-such-user-here")
     with pytest.raises(MachineFault, match="PostgreSQL refuses to run as root") as refused:
         PostgreSql(site)
     assert "run tlstax as an ordinary user" in str(refused.value.remedy)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -14,6 +14,7 @@ import psutil
 
 from tlstax.network.paths.route import Span
 from tlstax.records.capture import Spoken
+from tlstax.records.trial import ConnectionsSeen
 from tlstax.records.way import PathPart
 from tlstax.specimens import processes, server_settings
 from tlstax.specimens.catalogue import VERSION_OPTION
@@ -53,7 +54,8 @@ class Ends:
     place, or all of it where it has one program alone and belongs to the client. `entering` is the
     beginning of a command line in the server's place (empty: this one). Programs that would run on the
     client's machine share `near_cpus` with it, those on the server's machine `far_cpus`. `spoken` is the
-    protocol in which the server is asked whether the path carries.
+    protocol in which the server is asked whether the path carries. `secrets` is what the server keeps of the
+    passwords of the load's accounts, by account, for a path that logs in for its clients.
     """
 
     session: Session
@@ -66,6 +68,7 @@ class Ends:
     server_host: str | None = None
     verify: Literal["none", "ca", "identity"] = "ca"
     spoken: Spoken = "mysql"
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def near(self) -> Place:
@@ -295,4 +298,9 @@ class Design(Protocol):
     @property
     def said_by(self) -> str:
         """Who says so, and who counts."""
+        ...
+
+    @property
+    def logins(self) -> tuple[ConnectionsSeen, ...] | None:
+        """Of those that `connections` counted last, how each was encrypted; None where it lets nobody in."""
         ...

@@ -59,6 +59,8 @@ OTHER_FILES = 200
 class Haproxy:
     """A `Design`: one near the client, or with `tls` one at each end."""
 
+    logins = None
+
     def __init__(self, *, tls: bool) -> None:
         self._tls = tls
         self._protection: str | None = None

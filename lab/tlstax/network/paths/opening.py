@@ -14,18 +14,20 @@ from tlstax.contract import TcpEndpoint
 from tlstax.network.paths.design import Design, Ends, Laid, Ports, Program
 from tlstax.network.paths.exchange import Exchange, exchange
 from tlstax.network.paths.haproxy import Haproxy
+from tlstax.network.paths.pgbouncer import PgBouncer
 from tlstax.network.paths.route import RunningPath
 from tlstax.network.paths.router import MODES, Router
 from tlstax.network.paths.ssh import Ssh
 from tlstax.network.paths.stunnel import Stunnel
 from tlstax.records.capture import Spoken
-from tlstax.records.trial import Specimen
+from tlstax.records.trial import ConnectionsSeen, Specimen
 from tlstax.records.way import PathObservation, PathPart
 from tlstax.specimens import catalogue, resolve, shelf
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.processes import free_ports
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.recipe import Recipe
+from tlstax.study.level_names import PGBOUNCERS
 from tlstax.study.tls_levels import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
@@ -36,6 +38,7 @@ KINDS: dict[str, tuple[Recipe, Callable[[], Design]]] = {
     "haproxy": (catalogue.HAPROXY, lambda: Haproxy(tls=False)),
     "haproxy-tls": (catalogue.HAPROXY, lambda: Haproxy(tls=True)),
     **{name: (catalogue.MYSQL_ROUTER, lambda name=name: Router(name)) for name in MODES},  # type: ignore[misc]
+    **{name: (catalogue.PGBOUNCER, lambda name=name: PgBouncer(name)) for name in PGBOUNCERS},  # type: ignore[misc]
 }
 """What each level of `path` is made of; `direct` and `unix-socket` have no program."""
 
@@ -118,6 +121,11 @@ class Running:
     def pids(self) -> Sequence[int]:
         """All processes that carry its bytes."""
         return tuple(pid for program in self._programs for pid in program.pids())
+
+    @property
+    def logins(self) -> tuple[ConnectionsSeen, ...] | None:
+        """The clients that it has let in itself, between `begin` and `observe`; None where it does not."""
+        return self._design.logins
 
     def start(self) -> None:
         """Bring it up, and see it carry a server's first words. MachineFault with what its log says."""

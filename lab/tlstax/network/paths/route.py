@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from tlstax.contract import Endpoint
+from tlstax.records.trial import ConnectionsSeen
 from tlstax.records.way import LinkUse, PathObservation, RoundTripTime
 from tlstax.study.factors import Distance
 
@@ -69,6 +70,11 @@ class RunningPath(Protocol):
     @property
     def pids(self) -> Sequence[int]:
         """All processes that carry its bytes."""
+        ...
+
+    @property
+    def logins(self) -> tuple[ConnectionsSeen, ...] | None:
+        """The clients that it has let in itself, between `begin` and `observe`; None where it does not."""
         ...
 
     def begin(self) -> None:

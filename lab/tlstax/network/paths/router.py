@@ -92,6 +92,7 @@ require_realm=status
 class Router:
     """A `Design`."""
 
+    logins = None
     said_by = "the status page of MySQL Router"
     protection = None
     """It has one program, and so nothing between two ends; what is on either side of it both sides report."""

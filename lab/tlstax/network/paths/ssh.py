@@ -60,6 +60,7 @@ Ciphers {cipher}
 class Ssh:
     """A `Design`: the tunnel with the cipher of this level of `path`."""
 
+    logins = None
     said_by = "the log of ssh"
 
     def __init__(self, name: str) -> None:

@@ -50,6 +50,7 @@ checkIP = {address}
 class Stunnel:
     """A `Design`."""
 
+    logins = None
     said_by = "the log of stunnel"
 
     def __init__(self) -> None:

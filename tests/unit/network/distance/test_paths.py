@@ -39,6 +39,7 @@ ENTERED = 13306
         ({"path": "router-reencrypt", "tls": "1.2", "cipher": "AES256-SHA"}, "does not accept AES256-SHA"),
         ({"path": "router-encrypt", "certificate": "rsa-1024"}, "1024 bits"),
         ({"path": "router-terminate", "tls": "1.3", "client": "sysbench"}, "hide"),
+        ({"path": "pgbouncer"}, "is PostgreSQL's, and leads to no MySQL"),
         ({"path": "unix-socket", "rtt_ms": 45}, "distance"),
     ],
 )
