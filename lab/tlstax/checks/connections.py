@@ -16,6 +16,7 @@ from tlstax.checks.verification import ignores_ssl_mode
 from tlstax.contract import Job, TlsOn
 from tlstax.records.trial import ConnectionsSeen
 from tlstax.study import tls_levels
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.level_names import DIRECT, UNSET
 
 _MODES = {"none": "REQUIRED", "ca": "VERIFY_CA", "identity": "VERIFY_IDENTITY"}
@@ -47,7 +48,10 @@ def seen_at_server(trial: Complete) -> Iterator[Doubt]:
 
 
 def logged(trial: Complete) -> Iterator[Doubt]:
-    """The server's log names as many connections as the client opened, each encrypted as the case has it."""
+    """The server's log names as many connections as the client opened, each encrypted as the case has it.
+
+    A driver may open more by itself: `drivers.connections` tells of them.
+    """
     seen, behind = trial.server.logged, trial.case.address != DIRECT
     if seen is None or behind:
         return
@@ -57,7 +61,8 @@ def logged(trial: Complete) -> Iterator[Doubt]:
             were = f"encrypted ({group.version}, {group.cipher})" if group.version else "not encrypted"
             yield Doubt("invalid", f"by the server's log {group.connections} connections were {were}")
     total, claimed = sum(group.connections for group in seen), trial.alone.connections
-    if total < claimed or (total > claimed and not trial.evidence.guest):
+    may_be_more = trial.evidence.guest or kind_of(trial.case.client).is_driver
+    if total < claimed or (total > claimed and not may_be_more):
         yield Doubt("invalid", f"the server's log names {total} connections, the client {claimed}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -18,7 +18,7 @@ from tlstax.plan import turns
 from tlstax.plan.jobs import comes_and_goes
 from tlstax.plan.sittings import Sitting
 from tlstax.records.counts import total
-from tlstax.records.trial import ServerCpu, Trial
+from tlstax.records.trial import ConnectionsSeen, ServerCpu, Trial
 from tlstax.records.window import Slices
 from tlstax.run.bench import Bench
 from tlstax.run.server_pages import Burning, LockCounting
@@ -32,6 +32,7 @@ from tlstax.run.trial_evidence import (
     travelling,
     watched,
 )
+from tlstax.specimens.server import Logins
 from tlstax.sql import answers
 from tlstax.sql.facts import changed_counters
 from tlstax.study.case_workload import sets_values
@@ -164,6 +165,7 @@ class Participant:
         self._turns: list[Turn] = []
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
+        self._logged: tuple[ConnectionsSeen, ...] | None = None
 
     @property
     def is_out(self) -> bool:
@@ -201,7 +203,9 @@ class Participant:
             return
         with self.gathered.failures():
             made_ready(self.gathered, self.bench, passed)
-            self._sit_down(watched_s, passed.counters)
+            with self._logins() as logged:
+                self._sit_down(watched_s, passed.counters)
+                self._logged = logged() if logged is not None else None
 
     @property
     def operations_in_turns(self) -> int:
@@ -246,7 +250,8 @@ class Participant:
         with gathered.failures():
             cpu = self._whole_cpu()
             levels = self.trial.case.levels
-            gathered.server = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
+            observed = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
+            gathered.server = observed.model_copy(update={"logged": self._logged})
             if not writes(self._job.workload):
                 before = sets_values(levels, self._job.workload)
                 gathered.row_mismatches = answers.mismatches(self.bench.admin, done.row_samples, before)
@@ -286,6 +291,15 @@ class Participant:
                 counted[id(bench)] = watch.status_at_end
         finally:
             gathered.of_client(client)
+
+    def _logins(self) -> AbstractContextManager[Logins | None]:
+        """What the server's log names of its client while it works alone, where that is to prove it.
+
+        In turns nothing is logged: a line for each login would cost the server what others do not.
+        """
+        if not kind_of(self.trial.case.levels.client).is_logged:
+            return nullcontext()
+        return self.bench.server.logins(self.bench.admin, {self._job.account.user})
 
     def _seated(self) -> Client:
         if self._client is None:
