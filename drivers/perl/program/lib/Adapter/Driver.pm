@@ -24,8 +24,6 @@ my %WORDS = map { $_ => 1 } qw(
 
 # The driver that the job names, its version behind, and what `DBI->connect` is called with. Dies of a Failure (bad_job).
 sub new ($class, $setup) {
-    die bad_job('connections: a process of Perl has one connection at work, so this driver keeps one')
-        if @{ $setup->{channels} } != 1;
     my $self = bless { %{ $DRIVERS{ $setup->{name} =~ s/-[0-9.]+$//r } } }, $class;
     eval "require $self->{module}; 1" or die $@;
     my ($prefix, $endpoint, $account) = ($self->{prefix}, @$setup{qw(endpoint account)});
@@ -50,7 +48,8 @@ sub new ($class, $setup) {
 # An open connection. Dies of what DBI dies of; its number and words are in $DBI::err and $DBI::errstr.
 sub connect ($self) {
     my $handle = DBI->connect(@{ $self->{arguments} }, { %{ $self->{attributes} } });
-    return Adapter::Session->new($handle, @$self{qw(module prefix)});
+    my $library = "libmariadb $handle->{qq($self->{prefix}_clientinfo)}";
+    return Adapter::Session->new($handle, $self->{module}->VERSION . " ($library)");
 }
 
 # A text as the driver takes it: DBD::mysql in bytes unless it is told otherwise, DBD::MariaDB in characters.
