@@ -5,14 +5,12 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 
 use Adapter::Channel qw(send_line);
-use Adapter::Failure qw(bad_job failure_of);
+use Adapter::Failure qw(failure_of);
 use JSON::PP ();
 
 $SIG{PIPE} = 'IGNORE';
 my $setup = JSON::PP->new->utf8->decode(scalar readline STDIN);
 my $driver = eval {
-    die bad_job('connections: a process of Perl has one connection at work, so this driver keeps one')
-        if @{ $setup->{channels} } != 1;
     my $module = $setup->{name} =~ /^dbd-pg-/ ? 'Adapter::Postgres' : 'Adapter::Driver';
     eval "require $module; 1" or die $@;
     $module->new($setup);

@@ -2,7 +2,7 @@
 package Adapter::Driver;
 use v5.36;
 
-use Adapter::Failure qw(bad_job);
+use Adapter::Failure qw(bad_job refuse_more_connections);
 use Adapter::Session;
 use DBI ();
 use Encode ();
@@ -24,6 +24,7 @@ my %WORDS = map { $_ => 1 } qw(
 
 # The driver that the job names, its version behind, and what `DBI->connect` is called with. Dies of a Failure (bad_job).
 sub new ($class, $setup) {
+    refuse_more_connections($setup);
     my $self = bless { %{ $DRIVERS{ $setup->{name} =~ s/-[0-9.]+$//r } } }, $class;
     eval "require $self->{module}; 1" or die $@;
     my ($prefix, $endpoint, $account) = ($self->{prefix}, @$setup{qw(endpoint account)});

@@ -6,7 +6,7 @@ use DBI ();
 use Exporter 'import';
 use Scalar::Util qw(blessed);
 
-our @EXPORT_OK = qw(bad_job failure_of);
+our @EXPORT_OK = qw(bad_job failure_of refuse_more_connections);
 
 # Numbers by which a login fails: the server's, and CR_AUTH_PLUGIN_CANNOT_LOAD and its like (errmsg.h).
 my %LOGIN_REFUSED = map { $_ => 1 } 1044, 1045, 1130, 1251, 1698, 2049, 2059, 2061;
@@ -47,6 +47,12 @@ sub answer ($self) {
 # The job asks for what this driver cannot do.
 sub bad_job ($words) {
     return __PACKAGE__->new(kind => 'bad_job', words => $words, by => 'adapter');
+}
+
+# Dies where the job asks for more connections than a process of Perl has at work.
+sub refuse_more_connections ($setup) {
+    die bad_job('connections: a process of Perl has one connection at work, so this driver keeps one')
+        if @{ $setup->{channels} } != 1;
 }
 
 # What was died of just now; DBI has the number and the words of its own errors.

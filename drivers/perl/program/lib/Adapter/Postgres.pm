@@ -2,7 +2,7 @@
 package Adapter::Postgres;
 use v5.36;
 
-use Adapter::Failure qw(bad_job);
+use Adapter::Failure qw(refuse_more_connections);
 use Adapter::Session;
 use DBD::Pg ();
 use DBI ();
@@ -12,6 +12,7 @@ my %MODES = (none => 'require', ca => 'verify-ca', identity => 'verify-full');
 
 # What `DBI->connect` is called with. Dies of a Failure (bad_job).
 sub new ($class, $setup) {
+    refuse_more_connections($setup);
     my ($endpoint, $account) = @$setup{qw(endpoint account)};
     my %words = _tls($setup->{tls});
     if ($endpoint->{kind} eq 'unix') {
