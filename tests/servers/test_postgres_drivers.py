@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from command_line import Home
 from driver_jobs import command, connections_of, failed, job, measured
 from load_jobs import ROWS, WITHIN_S
 from processes import family, runs
@@ -264,3 +267,23 @@ def test_the_password_is_on_no_command_line_and_the_end_of_input_ends_a_driver(
         client.hang_up()
         _, alive = psutil.wait_procs(processes, timeout=10)
         assert not [process for process in alive if runs(process)]
+
+
+@pytest.mark.long
+def test_in_turns_the_log_proves_a_driver_while_it_works_alone(tmp_path: Path) -> None:
+    """What is logged is its connections of that time, and no trial of the engine's has any."""
+    home = Home(tmp_path / "data")
+    words = "--client engine,psycopg-3 --workload reconnect --tls off,1.3 --connections 2 --rows 1000"
+    ran = home.run("run", "--server", "postgresql-18", *words.split(), "--budget", "25s")
+    assert ran.returncode == 0, ran.stderr
+    trials = json.loads(home.run("runs", "export", "last").stdout)["trials"]
+    assert {trial["verdict"]["value"] for trial in trials} == {"valid"}
+    for trial in trials:
+        levels = trial["case"]["levels"]
+        logged = trial["server"].get("logged")
+        if levels["client"] == "engine":
+            assert logged is None
+            continue
+        assert trial["slices"] is not None
+        assert [group["version"] for group in logged] == ["TLSv1.3" if levels["tls"] == "1.3" else None]
+        assert 0 < logged[0]["connections"] < trial["done"]["lifetime"]["connections"]

@@ -17,8 +17,7 @@ use crate::values::{Bound, Dialect, Values};
 
 /// Asks the server what it negotiated on this very connection, null for what is not encrypted (PostgreSQL's documentation, "The Statistics
 /// Collector", the view `pg_stat_ssl`, from 9.5 on).
-pub const QUESTION: &str =
-    "SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+pub const QUESTION: &str = "SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
 /// The answer has one row, of three short values.
 const MOST_ROWS: usize = 1;
 
