@@ -15,10 +15,10 @@ use crate::script::Script;
 use crate::statement::Template;
 use crate::values::{Bound, Dialect, Values};
 
-/// Asks the server what it negotiated on this very connection, null for what is not encrypted (PostgreSQL's documentation, "The Statistics
-/// Collector", the view `pg_stat_ssl`, from 9.5 on).
+/// Asks the server what it negotiated on this very connection, nulls where it is not encrypted (PostgreSQL's
+/// documentation, "The Statistics Collector", the view `pg_stat_ssl`, from 9.5 on).
 pub const QUESTION: &str = "SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
-/// The answer has one row, of three short values.
+/// The answer has one row, of two short values.
 const MOST_ROWS: usize = 1;
 
 /// A statement of the job on one connection: how it is called there, and what its answer said of its placeholders.
