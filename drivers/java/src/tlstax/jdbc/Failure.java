@@ -47,7 +47,7 @@ final class Failure extends Exception {
 
     /** What drivers say of an option that they will not have. */
     private static final Pattern OPTION_REFUSED =
-            words("the connection property|wrong argument|accepted values");
+            words("the connection property|wrong argument|accepted values|invalid sslmode value");
 
     private static Pattern words(String expression) {
         return Pattern.compile(expression, Pattern.CASE_INSENSITIVE);
@@ -81,7 +81,8 @@ final class Failure extends Exception {
         int number = thrown instanceof SQLException ? ((SQLException) thrown).getErrorCode() : 0;
         Integer code = number > 0 ? Integer.valueOf(number) : null;
         String state = stateOf(thrown);
-        String kind = state == null ? kindOf(thrown, number) : kindOfState(state);
+        boolean ofServer = state != null && !said(thrown, OPTION_REFUSED);
+        String kind = ofServer ? kindOfState(state) : kindOf(thrown, number);
         return new Failure(kind, words(thrown), code, state, "driver");
     }
 
@@ -138,9 +139,6 @@ final class Failure extends Exception {
     private static String kindOfState(String state) {
         if (state.startsWith("28")) {
             return "access_denied";
-        }
-        if (state.equals("22023") || state.equals("42704")) {
-            return "bad_job"; // A word that it, or the server, does not know.
         }
         if (state.matches("57P0[123]")) {
             return "server_closed";
