@@ -11,7 +11,7 @@ const now = () => Number(process.hrtime.bigint());
 export class Channel {
   constructor(setup, driver, terms, input, output) {
     Object.assign(this, { setup, driver, terms, input, output, connection: null, opened: 0 });
-    this.calls = setup.calls.map((call) => ({ ...call, preparable: call.pieces.join("?") }));
+    this.calls = setup.calls.map((call) => ({ ...call, preparable: driver.marked?.(call.pieces) ?? call.pieces.join("?") }));
     this.single = this.calls.length === 1 && !this.calls[0].prepared;
     Object.assign(this, { stock: [], next: 0, times: new Float64Array(4096), told: 0 });
   }

@@ -20,6 +20,7 @@ const WORDS = [
   ["access_denied", /^(AUTH_SWITCH_|MYSQL_CLEAR_|ER_CANNOT_RETRIEVE_RSA|ER_AUTHENTICATION_)/],
   ["access_denied", /^ER_NOT_SUPPORTED_AUTH/],
   ["server_closed", /^(PROTOCOL_CONNECTION_LOST|ECONNRESET|EPIPE|ER_SOCKET_UNEXPECTED_CLOSE)$/],
+  ["server_closed", /^CONNECTION_(CLOSED|DESTROYED|ENDED)$/],
   ["server_closed", /^ER_(CONNECTION_ALREADY_CLOSED|CMD_CONNECTION_CLOSED|CMD_NOT_EXECUTED_DESTROYED)$/],
 ];
 
@@ -41,9 +42,17 @@ export function failed(error) {
   return { failure: { kind, words, code, by: "driver" } };
 }
 
+/** By a SQLSTATE's class, or itself (PostgreSQL's documentation, "Error Codes"). */
+function kindOfState(state) {
+  if (state.startsWith("28")) return "access_denied";
+  if (state === "53300") return "limits";
+  return /^57P0[123]$/.test(state) ? "server_closed" : "server_error";
+}
+
 function classify(error, opening) {
   if (error instanceof Refusal) return ["bad_job", null];
   for (let one = error; one instanceof Error; one = one.cause) {
+    if (one.severity && /^[0-9A-Z]{5}$/.test(one.code)) return [kindOfState(one.code), one.code];
     const known = WORDS.find(([, words]) => words.test(one.code ?? ""));
     if (known) return [known[0], systemNumber(one)];
     if (one.sqlState && one.errno > 0 && one.errno < 45000) {
@@ -52,7 +61,9 @@ function classify(error, opening) {
   }
   // mysql2 has no code for a connection that was lost while nothing was asked.
   if (/connection is in closed state$/.test(error.message)) return ["server_closed", null];
-  // It puts this word in place of the runtime's.
+  if (/server does not support SSL/.test(error.message)) return ["no_tls", null];
+  if (/Connection terminated|not queryable/.test(error.message)) return ["server_closed", null];
+  // mysql2 puts this word in place of the runtime's.
   if (error.code === "HANDSHAKE_SSL_ERROR") {
     return [/certificate|altnames/i.test(error.message) ? "certificate" : "tls_handshake", null];
   }

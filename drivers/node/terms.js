@@ -40,6 +40,9 @@ export class Terms {
   }
 }
 
+/** A statement with `$1`, `$2`, … for its values, as PostgreSQL has them. */
+export const numbered = (pieces) => pieces.reduce((before, piece, place) => `${before}$${place}${piece}`);
+
 /** A word as mysql2 reads it in a URL: JSON where it is some, else text. Both drivers take that. */
 function valueOf(word) {
   try {

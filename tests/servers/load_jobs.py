@@ -15,7 +15,7 @@ ROWS = 1000
 WITHIN_S = 60.0
 
 
-def job(server: PrivateServer, name: str = "point-select", **changes: object) -> Job:
+def job(server: PrivateServer, name: str = "point-select", /, **changes: object) -> Job:
     """A short job of four connections in the clear, with these changes.
 
     One that ends with a number of operations has time for them on a busy machine, too.

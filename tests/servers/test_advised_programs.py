@@ -32,7 +32,7 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.sql.table_rows import TableContent
 from tlstax.stats.programs import ProgramLines, all_programs
-from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.driver_catalogue import DRIVERS, speaking
 from tlstax.topics.advice.advise import steps_for
 
 pytestmark = pytest.mark.long
@@ -192,7 +192,7 @@ def test_the_line_for_groups_saves_the_second_client_hello(
         assert (talk.tls.group, talk.tls.hello.groups[0]) == (P256, P256)
 
 
-@pytest.mark.parametrize("driver", [name for name in DRIVERS if name not in NO_LOGIN])
+@pytest.mark.parametrize("driver", [name for name in speaking("mysql") if name not in NO_LOGIN])
 def test_a_driver_resumes_by_itself_where_its_line_says_so(server: PrivateServer, driver: str) -> None:
     (line,) = (own.resumption for own in all_programs() if driver in own.drivers)
     resumed = [talk.tls.resumed for talk in by_project(server, driver) if talk.tls]

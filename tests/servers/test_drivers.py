@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import load_jobs
 import psutil
 import pytest
 from command_line import wait_until
+from driver_jobs import BY_ID, command, connections_of, failed, job, measured
 from load_jobs import ROWS, WITHIN_S
 from processes import family, lives, runs
 
-from tlstax.clients.choice import obtain_client
-from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.clients.process import LoadClient
 from tlstax.contract import (
     Account,
     Digits,
-    Done,
     DriverTerms,
-    Job,
     OneOf,
     OpenLoop,
-    Ready,
     Statement,
     TlsOff,
     TlsOn,
@@ -63,7 +58,6 @@ NEWEST_TLS = {
 }
 """A driver of each folder, of Go each adapter, and the newest TLS that it speaks to MySQL 9.7."""
 
-BY_ID = Statement(sql="SELECT c FROM sbtest1 WHERE id={id}", parameters={"id": UniformInt(low=1, high=ROWS)})
 MIXED = Statement(
     sql="SELECT {id} + {id}, {word}, {digits} FROM sbtest1 WHERE id={id}",
     parameters={
@@ -72,11 +66,6 @@ MIXED = Statement(
         "digits": Digits(template="###-##"),
     },
 )
-
-
-@cache
-def command(name: str) -> Sequence[str]:
-    return obtain_client(name, lambda _: None).command
 
 
 SLOW_TO_START = {"connector-j-9.7", "connector-j-8.0.16", "mysql2-3", "go-mysql-1.13"}
@@ -112,41 +101,6 @@ def without_tls(session: Session, mysql_build: ServerBuild) -> Iterator[PrivateS
     with PrivateServer.start(mysql_build, session, settings) as server:
         server.prepare_table(TableContent(rows=ROWS, seed=1))
         yield server
-
-
-def connections_of(name: str) -> int:
-    """Two, or as many as the driver can keep."""
-    most = DRIVERS[name].connections
-    return 2 if most is None else min(2, most)
-
-
-def job(name: str, server: PrivateServer, *statements: Statement, **changes: Any) -> Job:
-    workload = Workload(statements=statements or (BY_ID,), reconnect=changes.pop("reconnect", False))
-    changed = {
-        "workload": workload,
-        "connections": connections_of(name),
-        "warmup_s": 0.05,
-        "driver": DriverTerms(),
-    }
-    return load_jobs.job(server, **{**changed, **changes})
-
-
-def measured(name: str, asked: Job) -> tuple[Ready, Done]:
-    with LoadClient(command(name), asked) as client:
-        ready = client.wait_ready(WITHIN_S)
-        client.go()
-        return ready, client.wait_done(WITHIN_S)
-
-
-def failed(name: str, asked: Job) -> tuple[str, str]:
-    """The kind of the only, fatal error, and its message: a sentence without the password."""
-    with pytest.raises(ClientFailure) as failure:
-        measured(name, asked)
-    errors = [error for error in failure.value.errors if error.fatal]
-    assert len(errors) == 1, failure.value
-    assert asked.account.password not in errors[0].message
-    assert len(errors[0].message.splitlines()) == 1
-    return errors[0].kind, errors[0].message
 
 
 @pytest.mark.parametrize("reconnect", [False, True])

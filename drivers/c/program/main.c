@@ -10,7 +10,7 @@
 
 #include "adapter.h"
 
-enum { BETWEEN_OPERATIONS = 0x1e, OTHER_TIMES = 4 };
+enum { BETWEEN_OPERATIONS = 0x1e, OTHER_TIMES = 4, LONGEST_MARK = 12 };
 
 static struct terms terms;
 
@@ -56,7 +56,9 @@ static void add_failure(cJSON *answer, const struct failure *failure)
     cJSON_AddStringToObject(told, "kind", failure->kind);
     cJSON_AddStringToObject(told, "words", failure->words);
     cJSON_AddStringToObject(told, "by", failure->by);
-    if (failure->code != 0)
+    if (failure->state[0] != '\0')
+        cJSON_AddStringToObject(told, "code", failure->state);
+    else if (failure->code != 0)
         cJSON_AddNumberToObject(told, "code", failure->code);
 }
 
@@ -85,7 +87,7 @@ static bool operate(struct worker *worker, uint64_t began, struct failure *failu
     worker->at = (size_t)(end - worker->stock) + 1;
     worker->left--;
     times[0] = times[1] = times[2] = began;
-    if (worker->session.mysql == NULL) {
+    if (!session_is_open(&worker->session)) {
         if (!open_session(worker, failure))
             return false;
         times[1] = now_ns();
@@ -176,7 +178,7 @@ static void open_and_tell(struct worker *worker, cJSON *answer)
 {
     struct failure failure;
     if (open_session(worker, &failure) && session_greet(&worker->session, &terms, &failure)) {
-        cJSON_AddStringToObject(answer, "version", mysql_get_client_info());
+        cJSON_AddStringToObject(answer, "version", library_version());
         session_view(&worker->session, answer);
         return;
     }
@@ -235,12 +237,14 @@ static void read_call(struct call *call, const cJSON *told)
 {
     const cJSON *pieces = cJSON_GetObjectItem(told, "pieces"), *piece;
     size_t length = 0;
-    cJSON_ArrayForEach(piece, pieces) length += strlen(piece->valuestring) + 1;
-    call->sql = allocate(length + 1);
+    int number = 0;
+    cJSON_ArrayForEach(piece, pieces) length += strlen(piece->valuestring) + LONGEST_MARK;
+    char *at = call->sql = allocate(length + 1);
     cJSON_ArrayForEach(piece, pieces)
     {
-        strcat(call->sql, piece == pieces->child ? "" : "?");
-        strcat(call->sql, piece->valuestring);
+        if (piece != pieces->child)
+            at = library_mark(at, ++number);
+        at = stpcpy(at, piece->valuestring);
     }
     call->types = text_at(told, "types");
     call->count = strlen(call->types);
@@ -280,13 +284,13 @@ int main(void)
     cJSON *answer = cJSON_CreateObject();
     bool accepted = options_check(terms.options, &failure);
     if (accepted)
-        cJSON_AddArrayToObject(answer, "takes");
+        library_takes(cJSON_AddArrayToObject(answer, "takes"));
     else
         add_failure(answer, &failure);
     say(stdout, answer);
     if (!accepted)
         return 0;
-    mysql_library_init(0, NULL, NULL);
+    library_start();
     cJSON_ArrayForEach(channel, cJSON_GetObjectItem(told, "channels"))
     {
         struct worker *worker = allocate(sizeof *worker);

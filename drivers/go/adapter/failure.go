@@ -19,7 +19,7 @@ import (
 type Failure struct {
 	Kind  string `json:"kind"`
 	Words string `json:"words"`
-	Code  *int   `json:"code"`
+	Code  any    `json:"code"`
 	By    string `json:"by"`
 }
 
@@ -55,10 +55,15 @@ func refusal(err error) *Failure {
 
 // failureOf says what an error of the driver means while a connection is `opening` or at work.
 func (e *Errors) failureOf(err error, opening bool) *Failure {
+	if e.State != nil {
+		if state := e.State(err); state != "" {
+			return &Failure{Kind: kindOfState(state), Words: err.Error(), Code: state, By: "driver"}
+		}
+	}
 	kind, code := e.classify(err, opening)
 	failure := &Failure{Kind: kind, Words: err.Error(), By: "driver"}
 	if code != 0 {
-		failure.Code = &code
+		failure.Code = code
 	}
 	return failure
 }
@@ -67,14 +72,27 @@ func (e *Errors) failureOf(err error, opening bool) *Failure {
 // does not know for a setting of the server's, it is the server who refuses it.
 func (e *Errors) openingFailure(err error, options bool) *Failure {
 	failure := e.failureOf(err, true)
-	if options && failure.Code != nil && slices.Contains(e.SettingRefused, *failure.Code) {
+	if options && failure.Code != nil && slices.Contains(e.SettingRefused, failure.Code) {
 		failure.Kind = "bad_job"
 	}
 	return failure
 }
 
+// kindOfState goes by a SQLSTATE's class, or by itself (PostgreSQL's documentation, "Error Codes").
+func kindOfState(state string) string {
+	switch {
+	case strings.HasPrefix(state, "28"):
+		return "access_denied"
+	case state == "53300":
+		return "limits"
+	case slices.Contains([]string{"57P01", "57P02", "57P03"}, state):
+		return "server_closed"
+	}
+	return "server_error"
+}
+
 func (e *Errors) classify(err error, opening bool) (string, int) {
-	if code := e.ServerCode(err); code != 0 {
+	if code := e.serverCode(err); code != 0 {
 		if opening && slices.Contains(loginRefused, code) {
 			return "access_denied", code
 		}
@@ -93,6 +111,13 @@ func (e *Errors) classify(err error, opening bool) (string, int) {
 		return kind, 0
 	}
 	return e.networkKind(err)
+}
+
+func (e *Errors) serverCode(err error) int {
+	if e.ServerCode == nil {
+		return 0
+	}
+	return e.ServerCode(err)
 }
 
 func (m *Meaning) is(err error) bool {

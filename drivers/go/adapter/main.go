@@ -45,11 +45,15 @@ func configured(driver *Driver, line []byte) []*worker {
 			return nil
 		}
 		workers[place] = &worker{
-			setup: &setup, errors: &driver.Errors, version: version, connect: open,
+			setup: &setup, errors: &driver.Errors, version: version, connect: open, numbered: driver.Numbered,
 			in: bufio.NewReaderSize(pipe(channel[0]), 1<<16), out: pipe(channel[1]),
 		}
 	}
-	say(answer(map[string][]string{"takes": {"server_name"}}))
+	takes := []string{"server_name"}
+	if driver.Direct {
+		takes = append(takes, "direct")
+	}
+	say(answer(map[string][]string{"takes": takes}))
 	return workers
 }
 

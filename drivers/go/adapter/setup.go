@@ -3,6 +3,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -31,6 +32,7 @@ type TLS struct {
 	ServerName      *string `json:"server_name"`
 	CertificateFile *string `json:"certificate_file"`
 	KeyFile         *string `json:"key_file"`
+	Direct          bool    `json:"direct"`
 }
 
 // Call is one statement, run once: the texts around its values, and a letter for each value's type.
@@ -54,8 +56,20 @@ type Setup struct {
 	Calls     []Call            `json:"calls"`
 }
 
-// preparable is the text that a driver prepares.
-func (c *Call) preparable() string { return strings.Join(c.Pieces, "?") }
+// preparable is the text that a driver prepares, with question marks or with $1, $2, …
+func (c *Call) preparable(numbered bool) string {
+	if !numbered {
+		return strings.Join(c.Pieces, "?")
+	}
+	var text strings.Builder
+	for place, piece := range c.Pieces {
+		if place > 0 {
+			text.WriteString("$" + strconv.Itoa(place))
+		}
+		text.WriteString(piece)
+	}
+	return text.String()
+}
 
 // want is what is done with a call's rows while it is measured.
 func (c *Call) want() Want {

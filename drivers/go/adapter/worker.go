@@ -21,6 +21,7 @@ type worker struct {
 	setup      *Setup
 	errors     *Errors
 	version    string
+	numbered   bool
 	connect    Opener
 	in         *bufio.Reader
 	out        *os.File
@@ -133,7 +134,7 @@ func (w *worker) made() *Failure {
 	w.prepared = make([]Prepared, len(w.setup.Calls))
 	for place := range w.setup.Calls {
 		if call := &w.setup.Calls[place]; call.Prepared {
-			statement, err := w.connection.Prepare(call.preparable())
+			statement, err := w.connection.Prepare(call.preparable(w.numbered))
 			if err != nil {
 				return w.lost(err)
 			}

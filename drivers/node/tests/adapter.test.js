@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { Channel, textOf } from "../channel.js";
 import { failed } from "../failure.js";
 import * as mysql2 from "../mysql2.js";
-import { Terms } from "../terms.js";
+import { Terms, numbered } from "../terms.js";
 
 const nodeMajor = Number(process.versions.node.split(".")[0]);
 const FOREVER = `work ${Number.MAX_SAFE_INTEGER}\n`;
@@ -124,6 +124,24 @@ test("an option that the driver does not look at is refused", () => {
 
 test("TLS is required by each driver's own word, and nothing else is said", () => {
   assert.deepEqual(mysql2.tlsWords({ mode: "required" }, {}), { ssl: {} });
+});
+
+test("PostgreSQL's statements have numbered places, and its errors a SQLSTATE", () => {
+  assert.equal(numbered(["a=", " AND b=", ""]), "a=$1 AND b=$2");
+  for (const [state, kind] of [["28P01", "access_denied"], ["42P01", "server_error"], ["57P01", "server_closed"]]) {
+    const { failure } = failed(Object.assign(new Error("no"), { severity: "ERROR", code: state }));
+    assert.deepEqual([failure.kind, failure.code], [kind, state]);
+  }
+});
+
+test("PostgreSQL's drivers are asked for TLS by words of their own", async () => {
+  const [pg, postgres] = await Promise.all([import("../pg.js"), import("../postgres.js")]);
+  assert.deepEqual(pg.tlsWords({ mode: "required" }, {}), { ssl: true });
+  assert.deepEqual(postgres.tlsWords({ mode: "required" }, {}), { ssl: "require" });
+  const on = { mode: "on", verify: "none", direct: true };
+  for (const driver of [pg, postgres]) {
+    assert.deepEqual(driver.tlsWords(on, {}), { ssl: { rejectUnauthorized: false }, sslnegotiation: "direct" });
+  }
 });
 
 // Below Node.js 20 mariadb ends the process that loads it.

@@ -5,13 +5,16 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 
 use Adapter::Channel qw(send_line);
-use Adapter::Driver;
 use Adapter::Failure qw(failure_of);
 use JSON::PP ();
 
 $SIG{PIPE} = 'IGNORE';
 my $setup = JSON::PP->new->utf8->decode(scalar readline STDIN);
-my $driver = eval { Adapter::Driver->new($setup) };
+my $driver = eval {
+    my $module = $setup->{name} =~ /^dbd-pg-/ ? 'Adapter::Postgres' : 'Adapter::Driver';
+    eval "require $module; 1" or die $@;
+    $module->new($setup);
+};
 if (!$driver) {
     send_line(\*STDOUT, failure_of($@)->answer);
     exit 1;

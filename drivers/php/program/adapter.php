@@ -9,6 +9,12 @@ interface Driver
 {
     /** An open connection. Throws what the driver throws. */
     public function connect(): Session;
+
+    /** What it says its version is, and that of the client library. */
+    public function version(): string;
+
+    /** A statement as it is prepared, with a mark for each value between the pieces. */
+    public function marked(array $pieces): string;
 }
 
 /** A connection that is open. */
@@ -17,7 +23,7 @@ interface Session
     /** Run this text; its rows, of which a statement that selects nothing has none. */
     public function say(string $sql): array;
 
-    /** Prepare this statement, with `?` for each value. */
+    /** Prepare this statement, marked as the driver has it. */
     public function prepare(string $sql): object;
 
     /** Run a prepared statement with values of these types (`i` a whole number, `s` a text); its rows. */
@@ -91,7 +97,7 @@ final class Channel
     {
         $this->session = $this->connected();
         $this->makeReady();
-        return ['version' => PHP_VERSION . ' (' . mysqli_get_client_info() . ')'];
+        return ['version' => $this->driver->version()];
     }
 
     private function connected(): Session
@@ -113,7 +119,7 @@ final class Channel
         }
         $prepared = $this->statements = [];
         foreach ($this->setup->calls as $call) {
-            $sql = implode('?', $call->pieces);
+            $sql = $this->driver->marked($call->pieces);
             $this->statements[] = $call->prepared ? $prepared[$sql] ??= $this->session->prepare($sql) : null;
         }
     }

@@ -18,7 +18,7 @@ final class Failure extends \Exception
     public function __construct(
         public readonly string $kind,
         string $words,
-        public readonly ?int $number = null,
+        public readonly int|string|null $number = null,
         private readonly string $by = 'driver',
     ) {
         parent::__construct($words);
@@ -74,8 +74,11 @@ function failureOf(\Throwable $error, bool $opening = false, string $tls = 'unse
     if ($error instanceof Failure) {
         return $error;
     }
-    $number = numberOf($error);
     $words = $error->getMessage();
+    if ($error instanceof \PDOException && defined('PGSQL_LIBPQ_VERSION')) {
+        return failureOfPostgres($words, $error->errorInfo[0] ?? null);
+    }
+    $number = numberOf($error);
     if ($warnings !== '' && !str_contains($warnings, $words)) {
         $words .= " ($warnings)";
     }

@@ -53,6 +53,16 @@ final class MysqliDriver implements Driver
         return new MysqliSession($connection);
     }
 
+    public function version(): string
+    {
+        return PHP_VERSION . ' (' . mysqli_get_client_info() . ')';
+    }
+
+    public function marked(array $pieces): string
+    {
+        return implode('?', $pieces);
+    }
+
     private function setTls(object $tls): void
     {
         if ($tls->mode === 'required') {

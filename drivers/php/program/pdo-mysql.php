@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Adapter;
 
+require __DIR__ . '/pdo.php';
+
 function driver(object $setup): Driver
 {
     return new PdoDriver($setup);
@@ -48,6 +50,16 @@ final class PdoDriver implements Driver
         return new PdoSession(new \PDO($this->dsn, $account->user, $account->password, $this->attributes ?: null));
     }
 
+    public function version(): string
+    {
+        return PHP_VERSION . ' (' . mysqli_get_client_info() . ')';
+    }
+
+    public function marked(array $pieces): string
+    {
+        return implode('?', $pieces);
+    }
+
     /** PDO has no word that only requires TLS: whichever names a file or ciphers does. */
     private static function tls(object $tls): array
     {
@@ -62,44 +74,5 @@ final class PdoDriver implements Driver
         ];
         $files = array_filter($words, static fn (?string $path) => $path !== null);
         return ($files ?: $asks) + [\PDO::MYSQL_ATTR_SSL_VERIFY_SERVER_CERT => $tls->verify !== 'none'];
-    }
-}
-
-/** A connection of PDO's. */
-final class PdoSession implements Session
-{
-    public function __construct(private ?\PDO $connection)
-    {
-    }
-
-    public function say(string $sql): array
-    {
-        return self::rows($this->connection->query($sql));
-    }
-
-    public function prepare(string $sql): object
-    {
-        return $this->connection->prepare($sql);
-    }
-
-    public function run(object $statement, string $types, array $values): array
-    {
-        for ($place = 0; $place < strlen($types); ++$place) {
-            $type = $types[$place] === 'i' ? \PDO::PARAM_INT : \PDO::PARAM_STR;
-            $statement->bindValue($place + 1, $values[$place], $type);
-        }
-        $statement->execute();
-        return self::rows($statement);
-    }
-
-    /** PDO has no call for it: a connection is closed when nothing refers to it. */
-    public function close(): void
-    {
-        $this->connection = null;
-    }
-
-    private static function rows(\PDOStatement $statement): array
-    {
-        return $statement->columnCount() ? $statement->fetchAll(\PDO::FETCH_NUM) : [];
     }
 }

@@ -26,6 +26,16 @@ final class Notebook implements Driver, Session
         return $this;
     }
 
+    public function version(): string
+    {
+        return '1.0';
+    }
+
+    public function marked(array $pieces): string
+    {
+        return implode('?', $pieces);
+    }
+
     public function say(string $sql): array
     {
         $this->notes[] = $sql;

@@ -8,6 +8,7 @@ import mysql.connector
 from failures import Refused
 from settings import Settings, given, settings_of
 
+TAKES = ("batch_values", "commit")
 PERCENT = "%"
 
 

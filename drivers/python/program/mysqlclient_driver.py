@@ -9,6 +9,7 @@ import MySQLdb
 import MySQLdb.release
 from settings import Settings, given, settings_of
 
+TAKES = ("batch_values", "commit")
 PERCENT = "%%"
 MODES = {"none": "REQUIRED", "ca": "VERIFY_CA", "identity": "VERIFY_IDENTITY"}
 

@@ -10,6 +10,7 @@ from failures import Refused
 from pymysql.constants.ER import HANDSHAKE_ERROR
 from settings import Settings, context_of, given, settings_of
 
+TAKES = ("batch_values", "commit")
 PERCENT = "%%"
 
 

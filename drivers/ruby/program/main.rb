@@ -4,10 +4,10 @@
 $LOAD_PATH.unshift(__dir__)
 
 require "adapter/channel"
-require "adapter/driver"
 require "json"
 
 setup = JSON.parse($stdin.gets)
+require setup["name"].start_with?("ruby-pg-") ? "adapter/postgres" : "adapter/driver"
 begin
   driver = Adapter::Driver.new(setup)
 rescue StandardError => e

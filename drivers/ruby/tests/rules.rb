@@ -20,6 +20,7 @@ class Notebook
 
   def initialize = @notes = []
   def version = "1.0"
+  def marked(pieces) = pieces.join("?")
   def prepare(sql) = @notes << "prepare #{sql}"
   def close = @notes << "close"
 

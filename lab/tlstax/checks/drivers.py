@@ -24,10 +24,12 @@ def connections(trial: Complete) -> Iterator[Doubt]:
     if more < 0:
         yield Doubt("invalid", f"the server counted {seen} connections, where {_who(trial)} says {claimed}")
     elif more:
+        logged = trial.server.logged is not None
+        shown = "the server's log" if logged else trial.server.counting.name("connections")
         yield Doubt(
             "note",
             f"{_who(trial)} opened {counted(more, 'connection')} by itself besides the {claimed} that its "
-            f"program asked for ({trial.server.counting.name('connections')})",
+            f"program asked for ({shown})",
         )
 
 
@@ -39,6 +41,9 @@ def handshakes(trial: Complete) -> Iterator[Doubt]:
     if not _is_of_driver(trial):
         return
     seen, made = trial.server.counted("handshakes"), _connections(trial)
+    if trial.server.logged is not None:
+        # `connections.logged` has each connection's encryption.
+        return
     if seen is None:
         yield Doubt(
             "note", "the server counts no handshakes: what it says on the asked connections shows them"
@@ -107,6 +112,9 @@ def _is_of_driver(trial: Complete) -> bool:
 
 
 def _connections(trial: Complete) -> int:
+    """As many as the server's log names, where it does; else as many as the server counted."""
+    if trial.server.logged is not None:
+        return sum(group.connections for group in trial.server.logged)
     return trial.server.counted("connections") or 0
 
 

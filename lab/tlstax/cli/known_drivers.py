@@ -9,7 +9,7 @@ from tlstax.cli.exit import guarded
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show
 from tlstax.store import open_store
-from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.driver_catalogue import DRIVERS, speaking
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 from tlstax.tools.probes.drivers.driver_facts import measured_drivers
@@ -29,7 +29,7 @@ def renew(*names: str, file: Path = FILE) -> KnownDrivers:
             raise UserMistake(f"there is no driver {name}{closest(name, DRIVERS)}")
     watcher = ProgressLine(quiet=False)
     try:
-        found = measured_drivers(names or tuple(DRIVERS), open_store, watcher)
+        found = measured_drivers(names or speaking("mysql"), open_store, watcher)
     finally:
         watcher.close()
     if names and file.exists():

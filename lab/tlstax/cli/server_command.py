@@ -23,7 +23,7 @@ from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_roo
 from tlstax.report.page.html import advice_html
 from tlstax.specimens.resolve import check_server_name
 from tlstax.store import open_store
-from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.driver_catalogue import DRIVERS, speaking
 from tlstax.study.factor import check_level
 from tlstax.study.factors import check_factor
 from tlstax.study.level_names import OPTION
@@ -145,6 +145,11 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
                 f"there is no driver {called(name)}{closest(name, DRIVERS)}",
                 remedy="`tlstax drivers list` names them all",
             )
+        if DRIVERS[name].speaks != "mysql":
+            raise UserMistake(
+                f"`drivers probe` does not know PostgreSQL yet, whose protocol {name} speaks",
+                remedy=f"`tlstax run --server postgresql-18 --client {name} --tls unset` shows what it does",
+            )
     url = external_url(options.server)
     if options.server is not None and not url:
         check_server_name(options.server)
@@ -155,7 +160,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
         raise needs_external("--allow-plaintext", "--server")
     if options.budget is not None and options.no_costs:
         raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
-    names = tuple(dict.fromkeys(options.names or DRIVERS))
+    names = tuple(dict.fromkeys(options.names or speaking("mysql")))
     own_options = dict(map(_option, options.option or ()))
     access = external_of(options.login.access(url), None)
     if access is not None and access.tls.mode == "DISABLED":

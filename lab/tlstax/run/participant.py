@@ -25,9 +25,9 @@ from tlstax.run.server_pages import Burning, LockCounting
 from tlstax.run.trial_evidence import (
     GRACE_S,
     Gathered,
-    LoggedLogins,
     Passed,
     counters_of,
+    logins_of,
     made_ready,
     observed_of_server,
     travelling,
@@ -37,7 +37,6 @@ from tlstax.sql import answers
 from tlstax.sql.facts import changed_counters
 from tlstax.study.case_workload import sets_values
 from tlstax.study.client_kinds import kind_of
-from tlstax.study.tls_levels import POOLS
 from tlstax.study.workloads import writes
 
 
@@ -166,7 +165,7 @@ class Participant:
         self._turns: list[Turn] = []
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
-        self._logins = LoggedLogins(bench, job, behind=trial.case.levels.path in POOLS)
+        self._logins = logins_of(trial, bench, job)
 
     @property
     def is_out(self) -> bool:
@@ -204,7 +203,9 @@ class Participant:
             return
         with self.gathered.failures():
             made_ready(self.gathered, self.bench, passed)
-            self._sit_down(watched_s, passed.counters)
+            with self._logins:
+                self._sit_down(watched_s, passed.counters)
+                self._logins.client_has_gone()
 
     @property
     def operations_in_turns(self) -> int:
@@ -271,10 +272,9 @@ class Participant:
         status_before = counted.pop(id(bench), None) or status.read_status(bench.admin)
         client, stays = self._seated(), self._others()
         try:
-            with self._logins:
-                client.give_job()
-                gathered.wait_ready(client)
-                self._logins.client_is_ready()
+            client.give_job()
+            gathered.wait_ready(client)
+            self._logins.client_is_ready()
             self._wait_until_gone(stays)
             side = Side(client.watched_pid, self._counters)
             sides = watched(levels, job, bench, side, status.connected(status_before))

@@ -25,6 +25,7 @@ from tlstax.run.trial_evidence import (
     LoggedLogins,
     Passed,
     counters_of,
+    logins_of,
     made_ready,
     observed_of_server,
     travelling,
@@ -33,17 +34,13 @@ from tlstax.run.trial_evidence import (
 from tlstax.sql import answers
 from tlstax.sql.facts import changed_counters
 from tlstax.study.case_workload import sets_values
-from tlstax.study.client_kinds import kind_of
-from tlstax.study.tls_levels import POOLS
 from tlstax.study.workloads import writes
 
 
 def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     """Run one trial and judge it. What fails at the client or the server ends up in the record."""
     gathered, stays = Gathered(trial, job), bench.server.connected()
-    logged_at = kind_of(trial.case.levels.client).logged_at
-    whole = trial.captured or bench.server.product.name in logged_at
-    logged = LoggedLogins(bench, job, whole=whole, behind=trial.case.levels.path in POOLS)
+    logged = logins_of(trial, bench, job)
     with gathered.failures(), server_variables.applied(trial.case.levels, bench), logged as logins:
         _measure(trial, bench, gathered, stays, logins)
     if gathered.failure:

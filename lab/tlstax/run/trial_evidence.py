@@ -269,7 +269,7 @@ class LoggedLogins:
             self._end()
 
     def client_has_gone(self) -> None:
-        """It logs in no more."""
+        """It logs in no more, or others will beside it: in turns only what it does alone is logged."""
         if self._whole:
             self._end()
 
@@ -293,6 +293,13 @@ class LoggedLogins:
     def _end(self) -> None:
         self._seen = self._read() if self._read is not None else None
         self._stack.close()
+
+
+def logins_of(trial: Trial, bench: Bench, job: Job) -> LoggedLogins:
+    """What the log is to name of this trial's client: all of its life where nothing else proves it."""
+    levels, product = trial.case.levels, bench.server.product.name
+    whole = trial.captured or product in kind_of(levels.client).logged_at
+    return LoggedLogins(bench, job, whole=whole, behind=levels.path in POOLS)
 
 
 def observed_of_server(

@@ -12,11 +12,13 @@ from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.driver_catalogue import DRIVERS, Driver
 from tlstax.study.level_names import (
     CACHING_SHA2,
+    DIRECT_TLS,
     ENGINE,
     NATIVE_PASSWORD,
     OWN,
     POINT_SELECT,
     RECONNECT,
+    SCRAM_PLUS,
     UNIX_SOCKET,
     Level,
 )
@@ -59,6 +61,7 @@ def _not_known(version: str) -> bool | None:  # noqa: ARG001
 
 
 _MYSQL_PROTOCOL: frozenset[ProductName] = frozenset({"mysql", "mariadb"})
+_POSTGRESQL: frozenset[ProductName] = frozenset({"postgresql"})
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,7 @@ _FLOOR: ClientKind = ClientKind(
     takes_turns=True,
     has_one_thread=True,
     speaks=frozenset(get_args(ProductName)),
-    logged_at=frozenset({"postgresql"}),
+    logged_at=_POSTGRESQL,
 )
 
 
@@ -308,8 +311,8 @@ _PGBENCH: ClientKind = ClientKind(
     _of_pgbench,
     asks=False,
     is_put_over_libraries=True,
-    speaks=frozenset({"postgresql"}),
-    logged_at=frozenset({"postgresql"}),
+    speaks=_POSTGRESQL,
+    logged_at=_POSTGRESQL,
     verifies=lambda _: True,
 )
 """libpq verifies as its `sslmode` says, on each connection (PostgreSQL documentation, "SSL Support")."""
@@ -330,12 +333,23 @@ def kind_of_driver(name: str) -> ClientKind:
         yield from _of_its_line(driver, wanted)
 
     words = f"{driver.product.removeprefix('MySQL ')} {driver.version}"
-    return ClientKind(name, words, limits, is_driver=True, takes_turns=True)
+    of_postgresql = driver.speaks == "postgresql"
+    return ClientKind(
+        name,
+        words,
+        limits,
+        is_driver=True,
+        takes_turns=True,
+        logged_at=_POSTGRESQL if of_postgresql else frozenset(),
+        speaks=_POSTGRESQL if of_postgresql else _MYSQL_PROTOCOL,
+    )
 
 
 def _of_its_line(driver: Driver, wanted: Wanted) -> Iterable[Limit]:
     case, own = wanted.case, wanted.workload.own
     yield case.cipher != "default", "takes no cipher suite from tlstax"
+    yield case.tls == DIRECT_TLS and not driver.begins_tls, "asks for TLS before it begins it"
+    yield case.auth == SCRAM_PLUS, "is not told by tlstax to bind SCRAM to its TLS channel"
     yield (
         case.workload in _TRANSACTIONS or (own is not None and not is_one_sequence(own)),
         "does the same statements in every operation, and no transactions",

@@ -29,8 +29,10 @@ class Driver(Frozen):
     `needs` are the programs that its folder's `build` calls, `debian` packages of `debian_suite` that are
     unpacked for it before. `protocols` are those that it can be told to send statements by, `connections` is
     how many it can keep, None for as many as it is asked for; `unix_socket` is whether it comes over one.
-    With a `specimen`, its program is given the command of that server's `program`. An `adapter` is spoken to
-    by `tlstax-tools driver` (drivers/ADAPTERS.md); any other program speaks the contract itself.
+    With a `specimen`, its program is given the command of that server's `program`. It `speaks` the protocol
+    of MySQL, which MariaDB's is too, or PostgreSQL's; one that `begins_tls` can begin TLS at once there. An
+    `adapter` is spoken to by `tlstax-tools driver` (drivers/ADAPTERS.md); any other program speaks the
+    contract itself.
     """
 
     folder: str
@@ -46,6 +48,8 @@ class Driver(Frozen):
     connections: int | None = None
     unix_socket: bool = False
     adapter: bool = False
+    speaks: Literal["mysql", "postgresql"] = "mysql"
+    begins_tls: bool = False
     place: Path = Field(exclude=True)
     """Where the folder is."""
 
@@ -76,3 +80,8 @@ def _known() -> dict[str, Driver]:
 
 DRIVERS: dict[str, Driver] = _known()
 """By their names, which are levels of the factor `client`."""
+
+
+def speaking(protocol: Literal["mysql", "postgresql"]) -> tuple[str, ...]:
+    """The names of the drivers that speak this protocol, in the order of the list."""
+    return tuple(name for name, driver in DRIVERS.items() if driver.speaks == protocol)

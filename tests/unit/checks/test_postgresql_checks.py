@@ -12,6 +12,8 @@ from fake_slices import slices_of
 from fake_trials import fake_record, kept, reconnecting
 from postgresql_trials import at_postgresql
 from tlstax.checks import judge
+from tlstax.checks.drivers import connections as opened_by_driver
+from tlstax.checks.drivers import handshakes as handshakes_of_driver
 from tlstax.checks.rows_changed import Written
 from tlstax.checks.statements import statements_counted, transactions, transactions_counted
 from tlstax.checks.together import together
@@ -145,6 +147,29 @@ def test_a_log_until_the_window_proves_the_connections_before_it(workload: str) 
     unencrypted = seen.model_copy(update={"version": None, "cipher": None})
     said = reasons(with_server(record, logged=(unencrypted,), logged_until_ready=True))
     assert f"by the server's log {before} connections were not encrypted" in said
+
+
+@pytest.mark.parametrize("version", ["18.1", "13.9"])
+def test_a_log_proves_the_connections_of_a_driver_which_may_open_more(version: str) -> None:
+    """Before 14 nothing else counts them."""
+    record = trial("reconnect", logs=True, version=version)
+    assert record.server is not None
+    assert record.server.logged is not None
+    case = Case(levels={**record.trial.case.levels, "client": "psycopg-3"}, role="treatment")
+    record = record.model_copy(update={"trial": record.trial.model_copy(update={"case": case})})
+    assert judge(record).value == "valid"
+    assert doubts(handshakes_of_driver, record) == []
+    (seen,) = record.server.logged
+    fewer, more = (seen.model_copy(update={"connections": seen.connections + change}) for change in (-1, 2))
+    assert "the server's log names" in reasons(with_server(record, logged=(fewer,)))
+    ((weight, said),) = doubts(opened_by_driver, with_server(record, logged=(more,)))
+    assert (weight, "opened 2 connections by itself" in said, "(the server's log)" in said) == (
+        "note",
+        True,
+        True,
+    )
+    in_clear = seen.model_copy(update={"connections": 2, "version": None, "cipher": None})
+    assert "not encrypted" in reasons(with_server(record, logged=(seen, in_clear)))
 
 
 @pytest.mark.parametrize(("case", "really"), [("1.3", "1.3-direct"), ("1.3-direct", "1.3")])

@@ -20,7 +20,7 @@ from tlstax.specimens.driver_recipes import RUN
 from tlstax.specimens.manifest import TREE
 from tlstax.specimens.recipe import Recipe
 from tlstax.store import Store
-from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.driver_catalogue import DRIVERS, speaking
 from tlstax.support.directories import specimens_dir
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.tools.probes.drivers import probe_costs
@@ -66,19 +66,24 @@ def test_what_cannot_be_asked_is_told_in_a_sentence(
 
 
 def test_without_names_all_are_probed() -> None:
-    assert request_of(ProbeOptions([])).names == tuple(DRIVERS)
+    assert request_of(ProbeOptions([])).names == speaking("mysql")
     request = request_of(ProbeOptions(["pymysql-1.1"], budget="90s", option=["a=b c"]))
     assert (request.names, request.budget_s, request.options) == (("pymysql-1.1",), 90.0, {"a": "b c"})
 
 
 def test_two_blocks_of_all_drivers_fit_the_budget_where_none_is_given() -> None:
     """Of one driver many do; over the budget, it is as it was given."""
-    drivers = [Measurable(name=name) for name in DRIVERS]
+    drivers = [Measurable(name=name) for name in speaking("mysql")]
     budget_s = request_of(ProbeOptions([])).budget_s
     assert budget_s is not None
     check_budget(costs_study(drivers, None, {}, budget_s))
     assert request_of(ProbeOptions(["pymysql-1.1"])).budget_s == 300.0
     assert request_of(ProbeOptions(["pymysql-1.1"], budget="20s", over_budget=True)).budget_s == 20.0
+
+
+def test_a_driver_of_postgresql_is_probed_by_nobody_yet() -> None:
+    with pytest.raises(UserMistake, match="does not know PostgreSQL yet, whose protocol psycopg-3 speaks"):
+        request_of(ProbeOptions(["psycopg-3"]))
 
 
 def test_the_list_has_every_driver_and_none_is_there_in_an_empty_cache(

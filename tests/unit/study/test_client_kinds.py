@@ -12,6 +12,7 @@ from tlstax.study.client_kinds import KINDS, PROGRAMS, Wanted, client_words, kin
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.needs import has_one_thread, only_tls_version, server_choices
+from tlstax.study.product import ProductName
 from tlstax.support.errors import UserMistake
 
 
@@ -26,6 +27,28 @@ def test_a_client_of_a_record_from_elsewhere_is_a_driver() -> None:
     kind = kind_of("driver-of-theirs-3")
     assert kind.is_driver
     assert kind.words == client_words("driver-of-theirs-3") == "driver-of-theirs-3"
+
+
+def test_a_driver_speaks_the_protocol_of_its_line() -> None:
+    for name, driver in DRIVERS.items():
+        of_postgresql = driver.speaks == "postgresql"
+        assert (kind_of(name).speaks == {"postgresql"}) is of_postgresql
+        assert kind_of(name).is_logged is of_postgresql
+
+
+@pytest.mark.parametrize(
+    ("client", "product", "tls", "why"),
+    [
+        ("psycopg-3", "mysql", "off", "psycopg-3 does not speak MySQL's protocol"),
+        ("pymysql-1.1", "postgresql", "off", "pymysql-1.1 does not speak PostgreSQL's protocol"),
+        ("pg8000-1", "postgresql", "1.3-direct", "pg8000-1 asks for TLS before it begins it"),
+        ("psycopg-3", "postgresql", "1.3-direct", ""),
+    ],
+)
+def test_what_a_driver_cannot_do_at_a_product(client: str, product: ProductName, tls: str, why: str) -> None:
+    case = CaseLevels.of({"client": client, "workload": "point-select", "tls": tls})
+    wanted = Wanted(case, CaseWorkload.of(case, {}, product), ClosedLoop(), product=product)
+    assert kind_of(client).why_not(wanted) == why
 
 
 def test_clients_in_words() -> None:

@@ -39,5 +39,5 @@ var driverErrors = adapter.Errors{
 		{Err: mysql.ErrPktTooLarge, Kind: "protocol"},
 	},
 	Lost:           []error{driver.ErrBadConn, mysql.ErrInvalidConn},
-	SettingRefused: []int{1064, 1193, 1231, 1232, 1238},
+	SettingRefused: []any{1064, 1193, 1231, 1232, 1238},
 }

@@ -2,26 +2,16 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
-	"database/sql"
-	"database/sql/driver"
 	"net"
 	"net/url"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 
 	"tlstax/probes/drivers/go/adapter"
+	"tlstax/probes/drivers/go/stdsql"
 )
-
-// opener has the driver's connector, and what the last TLS handshake agreed on.
-type opener struct {
-	connector    driver.Connector
-	interpolates bool
-	lastTLS      atomic.Pointer[tls.ConnectionState]
-}
 
 func configure(setup *adapter.Setup) (adapter.Opener, error) {
 	config, err := mysql.ParseDSN(dsn(setup))
@@ -34,14 +24,14 @@ func configure(setup *adapter.Setup) (adapter.Opener, error) {
 			return nil, err
 		}
 	}
-	made := &opener{interpolates: config.InterpolateParams}
+	made := &stdsql.Opener{Interpolates: config.InterpolateParams}
 	if config.TLS != nil {
-		made.listen(config.TLS)
+		listen(made, config.TLS)
 	}
-	if made.connector, err = mysql.NewConnector(config); err != nil {
+	if made.Connector, err = mysql.NewConnector(config); err != nil {
 		return nil, err
 	}
-	return made.open, nil
+	return made.Open, nil
 }
 
 // dsn is the data source name without the account, whose characters would have to be escaped.
@@ -68,24 +58,13 @@ func dsn(setup *adapter.Setup) string {
 }
 
 // listen hears of every handshake what was agreed on: the driver keeps its connection to itself.
-func (o *opener) listen(config *tls.Config) {
+func listen(opener *stdsql.Opener, config *tls.Config) {
 	verify := config.VerifyConnection
 	config.VerifyConnection = func(state tls.ConnectionState) error {
-		o.lastTLS.Store(&state)
+		opener.LastTLS.Store(&state)
 		if verify != nil {
 			return verify(state)
 		}
 		return nil
 	}
-}
-
-func (o *opener) open() (adapter.Connection, error) {
-	o.lastTLS.Store(nil)
-	pool := sql.OpenDB(o.connector)
-	conn, err := pool.Conn(context.Background())
-	if err != nil {
-		_ = pool.Close()
-		return nil, err
-	}
-	return &connection{opener: o, pool: pool, conn: conn}, nil
 }

@@ -59,14 +59,14 @@ module Adapter
 
   # A connection, its stock, and the times of operations that are done.
   class Channel
-    # A call: its statement with `?` for each value where it is prepared, and the types of its fields.
+    # A call: its statement where it is prepared, as the driver marks values in it, and the types of its fields.
     Call = Struct.new(:marked, :types)
 
     def initialize(driver, setup, from, to)
       @driver, @from, @to = driver, from, to
       @on_connect, @reconnect = setup.values_at("on_connect", "reconnect")
       @calls = setup["calls"].map do |call|
-        call["prepared"] ? Call.new(call["pieces"].join("?"), call["types"].chars) : Call.new(nil, ["s"])
+        call["prepared"] ? Call.new(@driver.marked(call["pieces"]), call["types"].chars) : Call.new(nil, ["s"])
       end
       @stock = Stock.new(@calls.flat_map(&:types))
       @session, @opened, @times = nil, 0, []

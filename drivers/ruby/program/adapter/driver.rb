@@ -36,6 +36,9 @@ module Adapter
     # mysql2's version, and that of the client library.
     def version = "#{Mysql2::VERSION} (libmariadb #{Mysql2::Client.info[:version]})"
 
+    # A statement with `?` for each value.
+    def marked(pieces) = pieces.join("?")
+
     # An open connection. Raises what mysql2 raises.
     def connect = Session.new(Mysql2::Client.new(settings))
 

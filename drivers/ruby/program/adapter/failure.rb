@@ -1,7 +1,5 @@
-# What went wrong, as a kind of the contract's, from whatever mysql2 raised.
+# What went wrong, as a kind of the contract's, from whatever mysql2 or pg raised.
 # frozen_string_literal: true
-
-require "mysql2"
 
 module Adapter
   # A failure, whose message is the driver's words, or the adapter's own.
@@ -20,7 +18,7 @@ module Adapter
 
   module_function
 
-  # The job asks for what mysql2 cannot do.
+  # The job asks for what the driver cannot do.
   def bad_job(words) = Failure.new("bad_job", words, by: "adapter")
 
   # Numbers by which a login fails: the server's, and CR_AUTH_PLUGIN_CANNOT_LOAD and its like (errmsg.h).
@@ -33,18 +31,49 @@ module Adapter
     2019 => "bad_job"
   }.freeze
 
-  # What mysql2 or Ruby raised, while a connection was opened or later.
+  # Kinds by libpq's words, the first that fits.
+  OF_LIBPQ = {
+    /authentication failed|no pg_hba\.conf entry|no password supplied/ => "access_denied",
+    /server does not support SSL/ => "no_tls",
+    /invalid connection option|invalid sslmode value/ => "bad_job",
+    /certificate/ => "certificate",
+    /SSL/ => "tls_handshake",
+    /could not translate host name/ => "resolve",
+    /Connection refused|No such file/ => "connect"
+  }.freeze
+
+  # What mysql2, pg or Ruby raised, while a connection was opened or later.
   def failure_of(error, opening: false)
     return error if error.is_a?(Failure)
 
     words = error.message.dup.force_encoding("UTF-8").scrub
+    return failure_of_postgres(error, words) if defined?(PG::Error) && error.is_a?(PG::Error)
+
     number = error.respond_to?(:error_number) ? error.error_number : nil
     number = nil unless number&.positive?
     Failure.new(kind_of(error, number, words, opening), words, number:)
   end
 
+  # PostgreSQL's errors have a SQLSTATE; what libpq says itself has none.
+  def failure_of_postgres(error, words)
+    state = error.result&.error_field(PG::Result::PG_DIAG_SQLSTATE)
+    return Failure.new(kind_of_state(state), words, number: state) if state
+
+    kind = OF_LIBPQ.find { |said, _| words.match?(said) }&.last
+    Failure.new(kind || "server_closed", words)
+  end
+
+  def kind_of_state(state)
+    case state
+    when /\A28/ then "access_denied"
+    when "53300" then "limits"
+    when /\A57P0[123]\z/ then "server_closed"
+    else "server_error"
+    end
+  end
+
   def kind_of(error, number, words, opening)
-    unless error.is_a?(Mysql2::Error)
+    unless defined?(Mysql2::Error) && error.is_a?(Mysql2::Error)
       refused = error.is_a?(ArgumentError) || error.is_a?(TypeError) || error.is_a?(NameError)
       return opening && refused ? "bad_job" : "internal"
     end

@@ -1,5 +1,6 @@
 //! The adapter's process: started with pipes for each connection, told its terms, ended.
 
+use std::env;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -20,6 +21,9 @@ use crate::trouble::{Told, Trouble};
 
 /// For how long an adapter may take to end when it is told to.
 const GRACE: Duration = Duration::from_millis(900);
+
+/// A home directory that has nothing, and cannot be made.
+const NO_HOME: &str = "/dev/null";
 
 /// Both ends of a connection's pipes that are the host's, and what came and was not read yet.
 #[derive(Debug)]
@@ -304,6 +308,10 @@ fn own_end(ours_writes: bool) -> Result<(OwnedFd, OwnedFd), Trouble> {
 }
 
 /// It dies with us, whatever becomes of us, and trusts whom the job says that its runtime trusts.
+///
+/// Drivers of `PostgreSQL` take what they are not told from variables (PGSSLMODE, PGPASSWORD; libpq, "Environment
+/// Variables") and from a home directory (`~/.postgresql/root.crt`, `~/.pgpass`): these are the user's, and not what
+/// the driver does by default.
 fn spawn(command: &[String], job: &Job) -> Result<Child, Trouble> {
     let mut program = Command::new("setpriv");
     program
@@ -322,6 +330,13 @@ fn spawn(command: &[String], job: &Job) -> Result<Child, Trouble> {
             .env("SSL_CERT_FILE", file)
             .env("SSL_CERT_DIR", "/dev/null")
             .env("NODE_EXTRA_CA_CERTS", file);
+    }
+    if !job.server.is_mysql() {
+        let named = env::vars_os().map(|(name, _)| name);
+        for name in named.filter(|name| name.as_encoded_bytes().starts_with(b"PG")) {
+            program.env_remove(name);
+        }
+        program.env("HOME", NO_HOME);
     }
     program.spawn().map_err(|error| {
         let message = format!("the adapter cannot be started by setpriv ({error})");

@@ -77,7 +77,7 @@ fn with_adapter(
         .ok_or_else(|| Trouble::bad_job("there was no job on standard input"))?;
     let job = Job::from_json(&line).map_err(Failure::from)?;
     pin_to(&job.cpus)?;
-    let takes_all = ["batch", "server_name"].map(str::to_owned);
+    let takes_all = ["batch", "direct", "server_name"].map(str::to_owned);
     terms::check(&job, &takes_all)?;
     let mut drawing = Drawing::of(&job)?;
     let calls = if is_idle { &[][..] } else { &drawing.calls };
@@ -106,7 +106,7 @@ fn converse(
 ) -> Result<(), Trouble> {
     let has = |word: &str| takes.iter().any(|taken| taken == word);
     let proof = proof::open(crew, job)?;
-    let commits = has("commit") && !job.workload.only_reads() && !proof::commits_by_itself(crew)?;
+    let commits = has("commit") && proof::needs_commit(crew, job)?;
     let samples = proof::sample(crew, job)?;
     let tls_library = proof::tls_library(crew.adapter.pid(), own);
     if commits {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use tlstax_contract::{ErrorKind, Job, Negotiated, RowSample, Tls, TlsLibrary, TlsView};
+use tlstax_contract::{ErrorKind, Job, Negotiated, RowSample, Server, Tls, TlsLibrary, TlsView};
 use tlstax_load::proof;
 
 use crate::adapter::Answer;
@@ -35,14 +35,12 @@ pub fn open(crew: &mut Crew, job: &Job) -> Result<Proof, Trouble> {
     let mut proof = Proof::default();
     for number in 0..crew.connections() {
         let opened = crew.one(number, "open\n", &[], true)?;
-        let version = crew.rows(number, "SELECT VERSION()")?;
-        let status = crew.rows(number, "SHOW SESSION STATUS LIKE 'Ssl%'")?;
+        let asked = asked(crew, number, &job.server)?;
         if number == 0 {
             text(&opened.told["version"]).clone_into(&mut proof.client_version);
-            text(&version.told["rows"][0][0]).clone_into(&mut proof.server_version);
+            proof.server_version.clone_from(&asked.version);
         }
-        let tells_resumption = !proof.server_version.contains("MariaDB");
-        let server = tlstax_load::server_view(&rows(&status)?, tells_resumption);
+        let server = asked.tls;
         check(crew, job, server.as_ref())?;
         let own = Negotiated {
             connections: 1,
@@ -56,11 +54,51 @@ pub fn open(crew: &mut Crew, job: &Job) -> Result<Proof, Trouble> {
     Ok(proof)
 }
 
-/// Whether the session commits by itself, as the first connection's does.
+/// What a server says on a connection.
+struct Asked {
+    version: String,
+    tls: Option<TlsView>,
+}
+
+/// Asks the server, by the driver, which it is and what it has negotiated on this connection.
+fn asked(crew: &mut Crew, number: usize, server: &Server) -> Result<Asked, Trouble> {
+    let (version, tls) = match server {
+        Server::Mysql {} => {
+            let version = crew.rows(number, "SELECT VERSION()")?;
+            let status = crew.rows(number, "SHOW SESSION STATUS LIKE 'Ssl%'")?;
+            let tells_resumption = !text(&version.told["rows"][0][0]).contains("MariaDB");
+            let tls = tlstax_load::server_view(&rows(&status)?, tells_resumption);
+            (version, tls)
+        }
+        Server::Postgresql(_) => {
+            let version = crew.rows(number, "SHOW server_version")?;
+            let tls = crew.rows(number, tlstax_load::POSTGRES_QUESTION)?;
+            let tls = tlstax_load::postgres_view(&rows(&tls)?);
+            (version, tls)
+        }
+    };
+    Ok(Asked {
+        version: text(&version.told["rows"][0][0]).to_owned(),
+        tls,
+    })
+}
+
+/// Whether an operation has to end with the driver's `commit()`, where its connections begin without autocommit.
+///
+/// MySQL's autocommit belongs to the session, which is asked; what only reads needs no end there. At `PostgreSQL` such
+/// a driver begins each transaction itself ("Frontend/Backend Protocol" knows no autocommit): one that is never ended
+/// would hold all that it reads, so every operation ends its own.
 ///
 /// # Errors
-/// It cannot be asked.
-pub fn commits_by_itself(crew: &mut Crew) -> Result<bool, Trouble> {
+/// The server cannot be asked.
+pub fn needs_commit(crew: &mut Crew, job: &Job) -> Result<bool, Trouble> {
+    match job.server {
+        Server::Mysql {} => Ok(!job.workload.only_reads() && !commits_by_itself(crew)?),
+        Server::Postgresql(_) => Ok(true),
+    }
+}
+
+fn commits_by_itself(crew: &mut Crew) -> Result<bool, Trouble> {
     let answer = crew.rows(0, "SELECT @@session.autocommit")?;
     Ok(text(&answer.told["rows"][0][0]) == "1")
 }

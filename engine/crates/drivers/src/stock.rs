@@ -28,6 +28,7 @@ pub struct Call {
 /// Draws the job's operations.
 #[derive(Debug)]
 pub struct Drawing {
+    dialect: Dialect,
     templates: Vec<Template>,
     sequences: Sequences,
     /// Places of templates, in the order of the calls.
@@ -57,6 +58,11 @@ impl Drawing {
     /// A statement that cannot be compiled.
     pub fn of(job: &Job) -> Result<Self, Trouble> {
         let workload = &job.workload;
+        let dialect = if job.server.is_mysql() {
+            Dialect::MySql
+        } else {
+            Dialect::Postgres
+        };
         let mut sequences = Sequences::default();
         let (mut templates, mut order, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         for (place, statement) in workload.statements.iter().enumerate() {
@@ -82,6 +88,7 @@ impl Drawing {
             templates.push(template);
         }
         Ok(Self {
+            dialect,
             supply: Supply::new(None, &sequences.spans),
             templates,
             sequences,
@@ -129,7 +136,14 @@ impl Drawing {
                 let template = &self.templates[self.order[at]];
                 self.values.draw(&template.generators, &mut self.rng);
                 let as_values = self.as_values || self.calls[at].prepared;
-                append(template, &self.values, as_values, &mut is_first, body)?;
+                append(
+                    template,
+                    self.dialect,
+                    &self.values,
+                    as_values,
+                    &mut is_first,
+                    body,
+                )?;
             }
         }
         Ok(count)
@@ -154,12 +168,13 @@ impl Drawing {
             let (mut fields, mut sql) = (Vec::new(), Vec::new());
             append(
                 template,
+                self.dialect,
                 &self.values,
                 self.calls[at].prepared,
                 &mut true,
                 &mut fields,
             )?;
-            template.render(&self.values, Dialect::MySql, &mut sql);
+            template.render(&self.values, self.dialect, &mut sql);
             drawn.push(DrawnCall {
                 fields,
                 sql: String::from_utf8_lossy(&sql).into_owned(),
@@ -172,6 +187,7 @@ impl Drawing {
 /// Appends a call's fields.
 fn append(
     template: &Template,
+    dialect: Dialect,
     values: &Values,
     as_values: bool,
     is_first: &mut bool,
@@ -185,7 +201,7 @@ fn append(
     };
     if !as_values {
         let start = separate(body);
-        template.render(values, Dialect::MySql, body);
+        template.render(values, dialect, body);
         return check(&body[start..]);
     }
     for value in template.params(values) {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use tlstax_contract::{Endpoint, Job, Schedule, Tls};
+use tlstax_contract::{AuthMethod, Endpoint, Job, Schedule, Server, SslNegotiation, Tls};
 
 use crate::stock::Call;
 use crate::trouble::Trouble;
@@ -81,6 +81,10 @@ fn tls_of(job: &Job) -> Value {
         said["trusted_ca_file"].clone(),
     );
     told.insert("versions".to_owned(), json!(versions(&said)));
+    if let Server::Postgresql(terms) = &job.server {
+        let direct = terms.ssl_negotiation == SslNegotiation::Direct;
+        told.insert("direct".to_owned(), json!(direct));
+    }
     Value::Object(told)
 }
 
@@ -145,7 +149,26 @@ pub fn check(job: &Job, takes: &[String]) -> Result<(), Trouble> {
             return Err(Trouble::bad_job(words));
         }
     }
+    check_postgres(job, has("direct"))?;
     check_tls(job, has("server_name"))
+}
+
+/// What only `PostgreSQL` is told.
+fn check_postgres(job: &Job, takes_direct: bool) -> Result<(), Trouble> {
+    let Server::Postgresql(terms) = &job.server else {
+        return Ok(());
+    };
+    if terms.ssl_negotiation == SslNegotiation::Direct && !takes_direct {
+        return Err(Trouble::bad_job(
+            "server.ssl_negotiation: this driver asks for TLS before it begins it",
+        ));
+    }
+    if terms.require_auth.contains(&AuthMethod::ScramSha256Plus) {
+        return Err(Trouble::bad_job(
+            "server.require_auth: a driver is not told to bind SCRAM to its TLS channel",
+        ));
+    }
+    Ok(())
 }
 
 fn check_tls(job: &Job, takes_server_name: bool) -> Result<(), Trouble> {
@@ -238,5 +261,16 @@ mod tests {
             r#"{ASK}, "tls": {{"mode": "on", "max_version": "1.1"}}"#
         )));
         assert_eq!(told["versions"], json!(["1.0", "1.1"]));
+        assert_eq!(told.get("direct"), None);
+    }
+
+    #[test]
+    fn how_tls_begins_is_told_for_postgresql_and_refused_where_a_driver_cannot() {
+        let asked = format!(
+            r#"{ASK}, "tls": {{"mode": "on"}}, "server": {{"kind": "postgresql", "ssl_negotiation": "direct"}}"#
+        );
+        assert_eq!(tls_of(&job(&asked))["direct"], true);
+        assert!(refused(&asked, &[]).contains("ssl_negotiation"));
+        assert_eq!(refused(&asked, &["direct"]), "");
     }
 }

@@ -14,7 +14,7 @@ pub struct Trouble {
     pub kind: ErrorKind,
     /// One sentence, without the password.
     pub message: String,
-    /// MySQL's error number or errno.
+    /// MySQL's error number, SQLSTATE of `PostgreSQL` in base 36, or errno.
     pub code: Option<i32>,
     fault: Fault,
     by: Speaker,
@@ -26,9 +26,28 @@ pub struct Told {
     kind: ErrorKind,
     words: String,
     #[serde(default)]
-    code: Option<i32>,
+    code: Option<Code>,
     #[serde(default)]
     by: Speaker,
+}
+
+/// What a server numbers its error by.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Code {
+    /// MySQL's number.
+    Number(i32),
+    /// SQLSTATE, five letters and digits.
+    State(String),
+}
+
+impl Code {
+    fn number(&self) -> Option<i32> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::State(state) => i32::from_str_radix(state, 36).ok(),
+        }
+    }
 }
 
 /// Whose words they are.
@@ -79,7 +98,7 @@ impl Trouble {
             Speaker::Adapter => words,
         };
         Self {
-            code: told.code,
+            code: told.code.as_ref().and_then(Code::number),
             by: told.by,
             ..Self::new(told.kind, message)
         }
@@ -165,6 +184,13 @@ mod tests {
                 "{json}"
             );
         }
+    }
+
+    #[test]
+    fn a_sqlstate_is_told_as_a_number() {
+        let said = told(r#"{"kind": "server_error", "words": "x", "code": "23505"}"#);
+        let expected = i32::from_str_radix("23505", 36).unwrap();
+        assert_eq!(Trouble::told(&said, "n", "").code, Some(expected));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use null_server::Filling;
 pub use prepare::prepare;
 pub use recorder::{Phase, Recorder};
 pub use script::rehearse;
-pub use session::server_view;
+pub use session::{POSTGRES_QUESTION, postgres_view, server_view};
 pub use shared::Shared;
 pub use sitting::run;
 pub use statement::{Sequences, Slots, Template};

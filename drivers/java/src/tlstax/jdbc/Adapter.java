@@ -39,7 +39,7 @@ final class Adapter extends Thread {
             for (int[] channel : terms.channels) {
                 new Adapter(new Worker(terms, door), channel).start();
             }
-            say(output, "{\"takes\": [\"batch\", \"compiles\"]}\n");
+            say(output, "{\"takes\": [\"batch\", \"compiles\", \"direct\"]}\n");
         } catch (Failure failure) {
             say(output, Terms.GSON.toJson(failure.answer()) + "\n");
         }

@@ -18,7 +18,7 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 
-/** A job that cannot go on, or an operation that failed. `code` is MySQL's error number or null. */
+/** A job that cannot go on, or an operation that failed. `code` is MySQL's number, PostgreSQL's SQLSTATE, or null. */
 final class Failure extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -38,7 +38,7 @@ final class Failure extends Exception {
             words("self signed certificate|hostname verification failed");
 
     private static final Pattern NO_TLS =
-            words("ssl .*not (supported|provided|enabled)|not supported by server");
+            words("ssl .*not (supported|provided|enabled)|not supported by server|does not support ssl");
 
     private static final Pattern CERTIFICATE =
             words("certificate(?!_required)|PKIX|trust anchor|host ?name|DNS name|alternative name");
@@ -47,7 +47,7 @@ final class Failure extends Exception {
 
     /** What drivers say of an option that they will not have. */
     private static final Pattern OPTION_REFUSED =
-            words("the connection property|wrong argument|accepted values");
+            words("the connection property|wrong argument|accepted values|invalid sslmode value");
 
     private static Pattern words(String expression) {
         return Pattern.compile(expression, Pattern.CASE_INSENSITIVE);
@@ -57,10 +57,12 @@ final class Failure extends Exception {
 
     final String kind;
     private final String by;
+    private final String state;
     private final Integer code;
 
-    private Failure(String kind, String words, Integer code, String by) {
+    private Failure(String kind, String words, Integer code, String state, String by) {
         super(words, null, false, false);
+        this.state = state;
         this.kind = kind;
         this.code = code;
         this.by = by;
@@ -68,7 +70,7 @@ final class Failure extends Exception {
 
     /** What this adapter cannot do, in its own words. */
     static Failure badJob(String words) {
-        return new Failure("bad_job", words, null, "adapter");
+        return new Failure("bad_job", words, null, null, "adapter");
     }
 
     /** What a driver threw, or what this adapter refused. */
@@ -78,7 +80,10 @@ final class Failure extends Exception {
         }
         int number = thrown instanceof SQLException ? ((SQLException) thrown).getErrorCode() : 0;
         Integer code = number > 0 ? Integer.valueOf(number) : null;
-        return new Failure(kindOf(thrown, number), words(thrown), code, "driver");
+        String state = stateOf(thrown);
+        boolean ofServer = state != null && !said(thrown, OPTION_REFUSED);
+        String kind = ofServer ? kindOfState(state) : kindOf(thrown, number);
+        return new Failure(kind, words(thrown), code, state, "driver");
     }
 
     /** As an answer to the host. */
@@ -86,7 +91,11 @@ final class Failure extends Exception {
         JsonObject told = new JsonObject();
         told.addProperty("kind", kind);
         told.addProperty("words", getMessage());
-        told.addProperty("code", code);
+        if (state == null) {
+            told.addProperty("code", code);
+        } else {
+            told.addProperty("code", state);
+        }
         told.addProperty("by", by);
         JsonObject answer = new JsonObject();
         answer.add("failure", told);
@@ -115,6 +124,26 @@ final class Failure extends Exception {
         String kept = trace >= 0 ? message.substring(0, trace) : message;
         int stack = kept.indexOf("\n\tat ");
         return (stack >= 0 ? kept.substring(0, stack) : kept).replaceAll("\\s+", " ").trim();
+    }
+
+    /** What PostgreSQL itself says; null of any other, and of what its driver says in the server's place (class 08). */
+    private static String stateOf(Throwable thrown) {
+        if (!thrown.getClass().getName().equals("org.postgresql.util.PSQLException")) {
+            return null;
+        }
+        String state = ((SQLException) thrown).getSQLState();
+        return state == null || state.startsWith("08") || thrown.getCause() != null ? null : state;
+    }
+
+    /** By a SQLSTATE's class, or itself (PostgreSQL's documentation, "Error Codes"). */
+    private static String kindOfState(String state) {
+        if (state.startsWith("28")) {
+            return "access_denied";
+        }
+        if (state.matches("57P0[123]")) {
+            return "server_closed";
+        }
+        return state.equals("53300") ? "limits" : "server_error";
     }
 
     private static String kindOf(Throwable thrown, int number) {

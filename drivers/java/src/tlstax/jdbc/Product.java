@@ -27,6 +27,9 @@ interface Product {
     Set<String> unlisted();
 
     static Product of(String name) {
+        if (name.startsWith("pgjdbc")) {
+            return new PostgresJdbc();
+        }
         return name.startsWith("mariadb") ? new MariaDbConnectorJ() : new MySqlConnectorJ();
     }
 

@@ -48,6 +48,7 @@ final class Terms {
         String caFile;
         String certificateFile;
         String keyFile;
+        boolean direct;
     }
 
     /** Which of JDBC's calls a statement is run by. */

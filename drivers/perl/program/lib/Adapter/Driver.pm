@@ -2,7 +2,7 @@
 package Adapter::Driver;
 use v5.36;
 
-use Adapter::Failure qw(bad_job);
+use Adapter::Failure qw(bad_job refuse_more_connections);
 use Adapter::Session;
 use DBI ();
 use Encode ();
@@ -24,8 +24,7 @@ my %WORDS = map { $_ => 1 } qw(
 
 # The driver that the job names, its version behind, and what `DBI->connect` is called with. Dies of a Failure (bad_job).
 sub new ($class, $setup) {
-    die bad_job('connections: a process of Perl has one connection at work, so this driver keeps one')
-        if @{ $setup->{channels} } != 1;
+    refuse_more_connections($setup);
     my $self = bless { %{ $DRIVERS{ $setup->{name} =~ s/-[0-9.]+$//r } } }, $class;
     eval "require $self->{module}; 1" or die $@;
     my ($prefix, $endpoint, $account) = ($self->{prefix}, @$setup{qw(endpoint account)});
@@ -50,7 +49,8 @@ sub new ($class, $setup) {
 # An open connection. Dies of what DBI dies of; its number and words are in $DBI::err and $DBI::errstr.
 sub connect ($self) {
     my $handle = DBI->connect(@{ $self->{arguments} }, { %{ $self->{attributes} } });
-    return Adapter::Session->new($handle, @$self{qw(module prefix)});
+    my $library = "libmariadb $handle->{qq($self->{prefix}_clientinfo)}";
+    return Adapter::Session->new($handle, $self->{module}->VERSION . " ($library)");
 }
 
 # A text as the driver takes it: DBD::mysql in bytes unless it is told otherwise, DBD::MariaDB in characters.

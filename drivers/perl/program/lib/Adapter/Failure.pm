@@ -6,7 +6,7 @@ use DBI ();
 use Exporter 'import';
 use Scalar::Util qw(blessed);
 
-our @EXPORT_OK = qw(bad_job failure_of);
+our @EXPORT_OK = qw(bad_job failure_of refuse_more_connections);
 
 # Numbers by which a login fails: the server's, and CR_AUTH_PLUGIN_CANNOT_LOAD and its like (errmsg.h).
 my %LOGIN_REFUSED = map { $_ => 1 } 1044, 1045, 1130, 1251, 1698, 2049, 2059, 2061;
@@ -16,6 +16,17 @@ my %OF_LIBRARY = (
     1040 => 'limits', 2002 => 'connect', 2003 => 'connect', 2005 => 'resolve', 2006 => 'server_closed',
     2013 => 'server_closed', 2055 => 'server_closed', 2007 => 'not_mysql', 2012 => 'not_mysql', 2027 => 'not_mysql',
     2019 => 'bad_job',
+);
+
+# Kinds by libpq's words, the first that fits.
+my @OF_LIBPQ = (
+    [access_denied => qr/authentication failed|no pg_hba\.conf entry|no password supplied/],
+    [no_tls => qr/server does not support SSL/],
+    [bad_job => qr/invalid connection option|invalid sslmode value|missing "=" after/],
+    [certificate => qr/certificate/],
+    [tls_handshake => qr/SSL/],
+    [resolve => qr/could not translate host name/],
+    [connect => qr/Connection refused|No such file/],
 );
 
 # A failure: its kind, the driver's words or (`by`) the adapter's own, and MySQL's number.
@@ -38,15 +49,35 @@ sub bad_job ($words) {
     return __PACKAGE__->new(kind => 'bad_job', words => $words, by => 'adapter');
 }
 
+# Dies where the job asks for more connections than a process of Perl has at work.
+sub refuse_more_connections ($setup) {
+    die bad_job('connections: a process of Perl has one connection at work, so this driver keeps one')
+        if @{ $setup->{channels} } != 1;
+}
+
 # What was died of just now; DBI has the number and the words of its own errors.
-sub failure_of ($error, $number = $DBI::err, $words = $DBI::errstr) {
+sub failure_of ($error, $number = $DBI::err, $words = $DBI::errstr, $state = $DBI::state) {
     return $error if blessed($error) && $error->isa(__PACKAGE__);
     my $is_dbis = $error =~ /^DB[DI]/;
+    return _of_postgres($words // "$error", $state // '') if $error =~ /^DBD::Pg|^DBI connect\('.*sslmode|^DBI connect\('.*host='/;
     $number = $is_dbis && $number ? 0 + $number : undef;
     $words = "$error" unless $is_dbis && defined $words;
     utf8::decode($words) unless utf8::is_utf8($words);
     $words =~ s/ at \S+ line \d+\.?\s*$//;
     return __PACKAGE__->new(kind => _kind($number, lc $words), words => $words, number => $number);
+}
+
+# PostgreSQL's errors have a SQLSTATE; what libpq says itself has class 08 whatever it is, and its words.
+sub _of_postgres ($words, $state) {
+    $words =~ s/\s+/ /g;
+    if ($state !~ /^(?:08|S1|$)/) {
+        my $kind = $state =~ /^28/ ? 'access_denied' : $state =~ /^57P0[123]/ ? 'server_closed' : $state eq '53300' ? 'limits' : 'server_error';
+        return __PACKAGE__->new(kind => $kind, words => $words, number => $state);
+    }
+    for my $known (@OF_LIBPQ) {
+        return __PACKAGE__->new(kind => $known->[0], words => $words) if $words =~ $known->[1];
+    }
+    return __PACKAGE__->new(kind => 'server_closed', words => $words);
 }
 
 sub _kind ($number, $words) {

@@ -4,13 +4,13 @@ use v5.36;
 
 use DBI qw(SQL_BIGINT);
 
-sub new ($class, $handle, $module, $prefix) {
-    return bless { handle => $handle, module => $module, prefix => $prefix, prepared => {} }, $class;
+sub new ($class, $handle, $version) {
+    return bless { handle => $handle, version => $version, prepared => {} }, $class;
 }
 
 # The driver's version, and that of the client library.
 sub version ($self) {
-    return $self->{module}->VERSION . " (libmariadb $self->{handle}{qq($self->{prefix}_clientinfo)})";
+    return $self->{version};
 }
 
 # Run this text; its rows, of which a statement that selects nothing has none.

@@ -18,6 +18,7 @@ use crate::values::{Dialect, Values};
 use mysql::MySql;
 pub use mysql::{Compressed, server_view};
 use postgres::Postgres;
+pub use postgres::{QUESTION as POSTGRES_QUESTION, server_view as postgres_view};
 
 /// How far the way to a server that takes statements has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

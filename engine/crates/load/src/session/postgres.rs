@@ -15,11 +15,10 @@ use crate::script::Script;
 use crate::statement::Template;
 use crate::values::{Bound, Dialect, Values};
 
-/// Asks the server what it negotiated on this very connection (PostgreSQL's documentation, "The Statistics
-/// Collector", the view `pg_stat_ssl`, from 9.5 on).
-const QUESTION: &[u8] =
-    b"SELECT ssl, version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
-/// The answer has one row, of three short values.
+/// Asks the server what it negotiated on this very connection, nulls where it is not encrypted (PostgreSQL's
+/// documentation, "The Statistics Collector", the view `pg_stat_ssl`, from 9.5 on).
+pub const QUESTION: &str = "SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+/// The answer has one row, of two short values.
 const MOST_ROWS: usize = 1;
 
 /// A statement of the job on one connection: how it is called there, and what its answer said of its placeholders.
@@ -120,28 +119,13 @@ impl Postgres {
 
     pub fn ask_proof(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
         self.keep_rows(MOST_ROWS);
-        self.say(QUESTION, out)
+        self.say(QUESTION.as_bytes(), out)
     }
 
     pub fn take_proof(&mut self) -> ServerProof {
         let rows = self.take_rows().unwrap_or_default().values;
-        let tls = match rows.first().map(Vec::as_slice) {
-            Some([Some(ssl), version, Some(cipher)]) if ssl == "t" => Some(TlsView {
-                version: version.clone().unwrap_or_default(),
-                cipher: cipher.clone(),
-                resumed: None,
-                group: None,
-                hello_retry: None,
-                certificate_key: None,
-                certificate_sha256: None,
-                certificates_sent: None,
-                authorities: None,
-                client_certificate: None,
-            }),
-            _ => None,
-        };
         ServerProof {
-            tls,
+            tls: server_view(&rows),
             compression: None,
         }
     }
@@ -245,6 +229,25 @@ impl Postgres {
     pub fn unasked(&mut self, input: &[u8]) -> Result<(), Failure> {
         Ok(self.parser.idle(input)?)
     }
+}
+
+/// The server's view from its answer to [`QUESTION`]; none when it says that the connection is not encrypted.
+pub fn server_view(rows: &[Vec<Option<String>>]) -> Option<TlsView> {
+    let [version, Some(cipher)] = rows.first()?.as_slice() else {
+        return None;
+    };
+    Some(TlsView {
+        version: version.clone().unwrap_or_default(),
+        cipher: cipher.clone(),
+        resumed: None,
+        group: None,
+        hello_retry: None,
+        certificate_key: None,
+        certificate_sha256: None,
+        certificates_sent: None,
+        authorities: None,
+        client_certificate: None,
+    })
 }
 
 #[inline]

@@ -1,16 +1,38 @@
-// A connection: a pool of database/sql with one connection of its own, and the statements prepared on it.
-package main
+// Package stdsql is a connection of database/sql: a pool with one connection of its own, and what is prepared on it.
+package stdsql
 
 import (
 	"context"
 	"crypto/tls"
 	"database/sql"
+	"database/sql/driver"
+	"sync/atomic"
 
 	"tlstax/probes/drivers/go/adapter"
 )
 
+// Opener has the driver's connector, and what the last TLS handshake agreed on where somebody listens to that. One
+// that Interpolates prepares nothing, since the driver was told to put in values itself.
+type Opener struct {
+	Connector    driver.Connector
+	Interpolates bool
+	LastTLS      atomic.Pointer[tls.ConnectionState]
+}
+
+// Open opens a connection.
+func (o *Opener) Open() (adapter.Connection, error) {
+	o.LastTLS.Store(nil)
+	pool := sql.OpenDB(o.Connector)
+	conn, err := pool.Conn(context.Background())
+	if err != nil {
+		_ = pool.Close()
+		return nil, err
+	}
+	return &connection{opener: o, pool: pool, conn: conn}, nil
+}
+
 type connection struct {
-	opener   *opener
+	opener   *Opener
 	pool     *sql.DB
 	conn     *sql.Conn
 	prepared []*sql.Stmt
@@ -34,7 +56,7 @@ func (c *connection) run(text string, values []any, want adapter.Want) ([][]*str
 
 // Prepare prepares, unless the driver was told to put in values itself: then it is handed them.
 func (c *connection) Prepare(text string) (adapter.Prepared, error) {
-	if c.opener.interpolates {
+	if c.opener.Interpolates {
 		return interpolated{c, text}, nil
 	}
 	statement, err := c.conn.PrepareContext(context.Background(), text)
@@ -46,7 +68,7 @@ func (c *connection) Prepare(text string) (adapter.Prepared, error) {
 }
 
 func (c *connection) TLS() (*tls.ConnectionState, bool) {
-	state := c.opener.lastTLS.Load()
+	state := c.opener.LastTLS.Load()
 	return state, state != nil
 }
 

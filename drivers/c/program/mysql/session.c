@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapter.h"
+#include "../adapter.h"
 
 enum { LONGEST_COLUMN = 65536, BETWEEN_FIELDS = 0x1f };
 
@@ -281,6 +281,20 @@ bool session_run(struct session *session, const struct terms *terms, size_t call
     }
     return (put_values(prepared, &terms->calls[call], at, end) || statement_failed(prepared, failure)) &&
            run_prepared(prepared, rows, failure);
+}
+
+bool session_is_open(const struct session *session) { return session->mysql != NULL; }
+
+void library_takes(cJSON *takes) { (void)takes; }
+
+void library_start(void) { mysql_library_init(0, NULL, NULL); }
+
+const char *library_version(void) { return mysql_get_client_info(); }
+
+char *library_mark(char *to, int number)
+{
+    (void)number;
+    return stpcpy(to, "?");
 }
 
 void session_view(const struct session *session, cJSON *answer)

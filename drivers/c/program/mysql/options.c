@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "adapter.h"
+#include "../adapter.h"
 
 enum type { NONE, FLAG, NUMBER, TEXT };
 
