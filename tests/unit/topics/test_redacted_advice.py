@@ -79,6 +79,17 @@ def test_what_we_say_of_it_stays() -> None:
     assert after.inspected.inside.programs[0].client == "libmysql"
 
 
+@pytest.mark.parametrize(
+    ("name", "stays"),
+    [("TLS 1.0", True), ("x448", True), ("AES128-SHA", True), ("ECDHE with AES-GCM", True), ("jd", False)],
+)
+def test_what_the_server_was_asked_for_stays_by_its_public_name(name: str, stays: bool) -> None:
+    (asked,) = PUBLIC.of(
+        advice().inspected.model_copy(update={"asked": (Asked(topic="suite", name=name),)})
+    ).asked
+    assert asked.name == (name if stays else "(left out)")
+
+
 def test_the_lines_to_paste_stay() -> None:
     for change in ("certificate", "resumption", "group", "pool", "version", "chain", "compression"):
         for version in ("9.7.4", "11.8.3-MariaDB"):

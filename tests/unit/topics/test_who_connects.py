@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tlstax.results.inspection import Asked, InspectedServer, Way, WhoConnects
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import UserMistake
 from tlstax.topics.inspection import who_connects as module
-from tlstax.topics.inspection.known_drivers import KnownDrivers
+from tlstax.topics.inspection.known_drivers import FILE, KnownDrivers
 from tlstax.topics.inspection.known_drivers import known_drivers as shipped
 from tlstax.topics.inspection.who_connects import who_connects
 
@@ -233,6 +234,8 @@ def test_whether_it_encrypts_is_told_by_the_nearest_server() -> None:
     assert fate(told(old).by_default) == "in clear"
     assert fate(told(seen(version="5.7.44", plugin="mysql_native_password")).by_default) == "in clear"
     assert fate(told(seen(version="10.0.0")).by_default) == "encrypted"
+    # It was tried at no MariaDB, and encrypts there as it does elsewhere.
+    assert fate(told(seen(version="11.8.9-MariaDB", plugin=None)).by_default) == "encrypted"
 
 
 def test_in_the_clear_an_empty_cache_may_keep_it_out() -> None:
@@ -255,6 +258,18 @@ def test_some_offer_by_the_version_that_the_server_says_it_has() -> None:
     assert fate(told(seen(), **known).over_tls) == "encrypted"
     maria = seen(version="10.5.23-MariaDB", plugin="mysql_native_password")
     assert fate(told(maria, **known).over_tls) == "version"
+
+
+@pytest.mark.parametrize(
+    ("version", "spoken"),
+    [("5.1.0", "TLS 1.0"), ("5.7.44", "TLS 1.0"), ("8.4.1", "TLS 1.2"), ("9.8.0", "TLS 1.3")],
+)
+def test_of_the_servers_no_newer_than_this_one_the_newest_tells_else_the_oldest(
+    version: str, spoken: str
+) -> None:
+    speaks = {"mysql-5.6": ("TLS 1.0",), "mysql-8.0": ("TLS 1.2",), "mysql-9.7": ("TLS 1.3",)}
+    server = seen(spoken, "TLS_AES_128_GCM_SHA256", "ECDHE with AES-GCM", "P-256", version=version)
+    assert fate(told(server, versions=speaks).over_tls) == "encrypted"
 
 
 def test_a_change_locks_out_those_who_can_connect_now() -> None:
@@ -336,7 +351,8 @@ def test_what_is_shipped_has_every_driver_and_the_servers_that_it_was_tried_at()
         assert driver.logins, driver.name
         assert {own.server for own in driver.logins} <= set(known.servers)
         assert "127.0.0" not in driver.model_dump_json(), "words of one connection"
-    assert known.text().startswith('{"schema":1')
+    file = resources.files(module.__package__ or "") / FILE
+    assert known.text() == file.read_text(encoding="utf-8"), "a new measurement would write the same file"
 
 
 def test_one_driver_alone_may_be_asked_about() -> None:
