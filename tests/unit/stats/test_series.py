@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import e
+from math import e, exp
 
 import pytest
 
@@ -215,3 +215,11 @@ def test_a_case_that_took_turns_twice_in_a_block_has_both() -> None:
     ]
     taken = series(STUDY, twice, valid_values(STUDY, twice)).turns[case.levels][0]
     assert [each.sitting for each in (taken, *taken.elsewhere)] == [(0, 0), (0, 1)]
+
+
+def test_a_missing_step_does_not_tilt_its_block() -> None:
+    whole = {1: {0: 0.0, 1: 0.2, 2: 0.1}, 2: {0: 1.0, 1: 1.2, 2: 1.1}}
+    assert pooled(whole) == pytest.approx({0: 0.5, 1: 0.7, 2: 0.6})
+    missing = {1: {0: 0.0, 1: 0.2, 2: 0.1}, 2: {0: 1.0, 1: 1.2}}
+    assert pooled(missing)[2] == pytest.approx(0.6)
+    assert exp(pooled(missing)[0]) == pytest.approx(exp(0.55), abs=0.1)
