@@ -268,11 +268,26 @@ def by_tls(of: Series) -> dict[str, Curve]:
     return {str(curve.rows[0].case["tls"]): curve for curve in curves(of)}
 
 
+def test_every_figure_has_its_unit() -> None:
+    rows = [*TOPIC.told(run_of(series())).rows, *TOPIC.told(run_of(connected(list(RESULTS)))).rows]
+    sides = ("server", "path")
+    assert {row.outcome: row.unit for row in rows} == {
+        MIB_PER_S: "MiB/s",
+        **dict.fromkeys((OF_A_MIB.format(side) for side in sides), "us"),
+        **dict.fromkeys((OF_A_FURTHER_MIB.format(side) for side in sides), "us"),
+        **dict.fromkeys((RECORDS.format(side) for side in ("client", "server")), "1"),
+        **dict.fromkeys((RECORD_BYTES.format(side) for side in ("client", "server")), "B"),
+        **dict.fromkeys((ON_THE_WIRE, TO_PLAINTEXT, SHARE), "1"),
+        SMALL_FROM: "B",
+    }
+
+
 def test_results_of_all_sizes_on_new_connections_are_one_curve() -> None:
     found = by_tls(connected(list(RESULTS)))
     assert {curve.kind for curve in found.values()} == {("connected", None)}
     assert found["1.3"].kind_words == "a connection for one result"
     assert found["1.3"].sizes == tuple(RESULTS.values())
+    assert overall(found["1.3"], FURTHER) == pytest.approx(MIB_US["1.3"], rel=1e-3)
     assert not any(found["1.3"].by_size(RECORDS.format(side)) for side in ("client", "server"))
 
 

@@ -136,6 +136,13 @@ def test_a_table_shows_each_side_in_each_part() -> None:
     )
     assert (off["window_s"], off["server_rss_bytes"]) == (3.0, 500_000_000)
     assert off["steps"] == steps_of(first, second)
+    rows = list(load_rows(TABLE, Measured(STUDY, (ENGINE,), (first, second))))
+    units = {row.outcome: row.unit for row in rows if row.role == "table, measured"}
+    assert (units.pop("server_rss_bytes"), units.pop("window_s"), set(units.values())) == ("B", "s", {"%"})
+    means = [row for row in rows if "trials" in row.more and "until_s" not in row.more]
+    assert {(row.role, row.case["tls"], row.more["trials"]) for row in means} == {
+        ("table, measured", "off", 2)
+    }
     for side, per_cent in ((on, 50.0), (other, 70.0)):
         assert side["mean"]["system"] == pytest.approx(per_cent)
     assert nothing["shown"].standing == "not run"
@@ -298,6 +305,10 @@ def test_a_trial_that_never_was_ready_ran_nothing() -> None:
     assert shown(lost).ran == ""
 
 
+def test_blocks_are_pooled_with_the_studys_confidence() -> None:
+    assert Measured(STUDY, STUDY.parts, (record(),)).pooling.confidence == STUDY.confidence
+
+
 def test_a_study_without_parts_is_one() -> None:
     (whole,) = parts_of(STUDY.model_copy(update={"parts": ()}))
     assert (whole.key, whole.title, whole.within) == ("all", "this run", {})
@@ -322,7 +333,7 @@ def test_a_part_counts_its_trials_and_tells_why_some_are_not_valid() -> None:
     )
     found = part_row(part, run)
     assert (found.label, found.case) == ("as published", {"tls": "off"}), "x is no factor, clients are two"
-    assert (found.outcome, found.value) == ("trials", 1)
+    assert (found.role, found.outcome, found.unit, found.value) == ("table, part", "trials", "1", 1)
     assert found.more == {"part": "a", "invalid_trials": 3, "unknown_trials": 1, "why": "frequent"}
     nothing = part_row(part, Measured(STUDY, (part,), ()))
     assert (nothing.value, nothing.more["why"]) == (0, "")

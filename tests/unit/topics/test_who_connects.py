@@ -206,6 +206,15 @@ def test_tls_1_2_takes_a_suite_for_the_servers_key_and_its_older_signatures(
     assert fate(told(seen(*OLD_SERVER, key=key), **driver).over_tls) == fails_at
 
 
+def test_a_group_that_was_seen_is_as_good_as_one_that_was_asked_for() -> None:
+    found = seen(*TAKEN[:-1])
+    (first, *others) = found.server.asked
+    assert first.agreed is not None
+    by_itself = first.model_copy(update={"agreed": first.agreed.model_copy(update={"group": "x25519"})})
+    at = replace(found, server=found.server.model_copy(update={"asked": (by_itself, *others)}))
+    assert fate(told(at, groups=("x25519",)).over_tls) == "encrypted"
+
+
 def test_before_tls_1_2_nothing_is_said_of_signatures() -> None:
     older = seen("TLS 1.1", "ECDHE with AES-GCM", "P-256", key="EC P-384")
     assert fate(told(older, versions={"mysql-9.7": ("TLS 1.1",)}, signatures=()).over_tls) == "encrypted"
@@ -353,6 +362,8 @@ def test_a_login_is_told_by_the_nearest_server_and_the_accounts_plugin() -> None
     logins = {"logins": (login(), native)}
     old = seen(version="8.0.33", plugin="mysql_native_password")
     assert fate(told(old, **logins).over_tls) == "login"
+    refused = {"logins": (login("mysql-5.6", "mysql_native_password", over_tls="no such plugin"),)}
+    assert fate(told(old, **refused).by_default) == "login"
     assert fate(told(seen(), **logins).over_tls) == "encrypted"
     assert fate(told(seen(plugin="sha256_password"), **logins).over_tls) == "unknown"
     assert fate(told(seen(version="11.8.9-MariaDB"), **logins).over_tls) == "unknown"
