@@ -14,6 +14,7 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families as text_families
 
+import golden
 from fake_openssl_study import openssl_run, openssl_study
 from report_runs import (
     all_invalid,
@@ -222,6 +223,14 @@ def test_prometheus_takes_it(make: Any) -> None:
     found = families(text_of(make(), "openmetrics", tuple(OUTCOMES)))
     assert all(family.type == "gauge" and family.documentation for family in found.values())
     assert all(name.endswith(f"_{family.unit}") for name, family in found.items() if family.unit)
+
+
+@pytest.mark.parametrize(
+    ("form", "outcome"),
+    [("openmetrics", "ops_per_s"), ("bencher", "latency_p99_us"), ("smaller-is-better", "latency_p99_us")],
+)
+def test_what_a_format_has_of_a_run(form: TrackedFormat, outcome: str) -> None:
+    golden.compare(f"tracked-{form}", text_of(exact_run(), form, (outcome,)))
 
 
 def test_units_are_prometheus_own_and_the_last_word() -> None:
