@@ -1,4 +1,4 @@
-"""Each outcome of a trial by hand, what was watched over its window among them."""
+"""Each outcome of a trial by hand, what was watched over its window among them; and how large a study is."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from tlstax.records.window import CpuSlice, CpuTicks, ProcessUse, Window
 from tlstax.report.page.html import html
 from tlstax.stats.estimates import estimates
 from tlstax.stats.outcomes import (
+    OVERVIEW_PHASES,
     Shares,
     Stretch,
+    groups,
+    is_large,
     outcome,
     outcomes,
+    phases,
     phases_together,
     series,
     shares,
@@ -28,7 +32,7 @@ from tlstax.stats.outcomes import (
     window_slices,
 )
 from tlstax.stats.series import valid_values
-from tlstax.study import Case, load_study
+from tlstax.study import Case, Study, load_study, override
 from tlstax.topics.answer.caveats import busy_clients, of_run
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.export import exported
@@ -566,3 +570,22 @@ def test_the_report_has_the_seconds_and_the_export_has_everything() -> None:
 def test_a_run_that_nobody_watched_has_no_empty_table() -> None:
     run = fake_run(number_of_blocks=2, invalid=False)
     assert "What the processors did" not in html(run, document(run))
+
+
+def study_of(connections: int) -> Study:
+    """A study of one workload, with a group for each number of connections."""
+    one = override(load_study("tax"), "workload", ["point-select"])
+    return override(one, "connections", [str(number) for number in range(1, connections + 1)])
+
+
+def test_groups_are_what_the_cases_of_a_comparison_share() -> None:
+    assert groups(study_of(2)) == (
+        {"workload": "point-select", "connections": 1},
+        {"workload": "point-select", "connections": 2},
+    )
+
+
+@pytest.mark.parametrize(("number", "large"), [(12, False), (13, True)])
+def test_a_dozen_groups_have_a_section_each(number: int, *, large: bool) -> None:
+    assert is_large(study_of(number)) is large
+    assert phases(study_of(number)) == (OVERVIEW_PHASES if large else None)
