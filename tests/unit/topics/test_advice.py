@@ -111,6 +111,7 @@ def test_who_connects_for_each_statement_is_told_to_keep_connections() -> None:
     assert first.seen == "100 connections a second are made for 2 statements each"
     assert "pool" not in changes(inspected(watched=use(100.0, 20.0)), NOTHING)
     assert "pool" in changes(inspected(watched=use(100.0, 19.0)), NOTHING)
+    assert "pool" in changes(inspected(since_start=use(1.0, 2.0, over_s=600.0)), NOTHING), "one a second"
 
 
 def test_where_connections_are_made_often_what_saves_enough_is_advised_too() -> None:

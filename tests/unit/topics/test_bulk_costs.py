@@ -162,6 +162,16 @@ def test_a_size_without_a_valid_trial_does_not_count() -> None:
     assert overall(curve, FURTHER) == pytest.approx(A_MIB, rel=0.01)
 
 
+def test_where_a_block_says_that_more_bytes_cost_nothing_no_slope_is_told() -> None:
+    some = series()
+    most = CaseLevels.of(levels_of("rows-1x1048576", "off"))
+    less = {**some.values[most][0], "server_cpu_us_per_op": cost_us(1024, "off") / 2}
+    values = {**some.values, most: {**some.values[most], 0: less}}
+    (curve, *_) = curves(replace(some, values=values))
+    assert (curve.rows[0].case["tls"], curve.kind) == ("off", ("received", None))
+    assert overall(curve, FURTHER) is None
+
+
 def test_one_size_has_no_slope() -> None:
     assert overall(found()["off", "sent", None], FURTHER) is None
 

@@ -267,6 +267,15 @@ def test_what_a_server_says_of_itself_does_no_harm() -> None:
     assert any(own.labels["version"].startswith('<script>alert("x")') for own in about.samples)
 
 
+def test_what_has_a_meaning_in_a_format_is_read_back_as_it_was() -> None:
+    stored = exact_run()
+    first, *others = stored.header.specimens
+    odd = first.model_copy(update={"version": 'C:\\new "1"'})
+    header = stored.header.model_copy(update={"specimens": (odd, *others)})
+    about = families(text_of(stored.model_copy(update={"header": header}), "openmetrics"))["tlstax_ran_about"]
+    assert odd.version in {own.labels["version"] for own in about.samples}
+
+
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredRun:
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
