@@ -43,6 +43,11 @@ def known_drivers(*drivers: KnownDriver) -> KnownDrivers:
         at="2026-11-27",
         tlstax_version="1",
         distribution="Debian",
-        servers={"mysql-9.7": "9.7.4", "mysql-5.6": "5.6.24", "mariadb-11.8": "11.8.9-MariaDB"},
+        servers={
+            "mysql-9.7": "9.7.4",
+            "mysql-8.0": "8.0.33",
+            "mysql-5.6": "5.6.24",
+            "mariadb-11.8": "11.8.9-MariaDB",
+        },
         drivers=drivers,
     )

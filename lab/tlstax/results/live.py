@@ -18,8 +18,8 @@ class KnownRatio(Frozen):
     """A case's ratio to its baseline, as it was known after some of the blocks, the oldest first.
 
     `precise` once it is as well known as the study wants; `noise_floor` is that of the nearest control,
-    relative, None where there is none yet, or nobody asked. Of a control `is_control` is true. `label` leaves
-    out what all cases say.
+    relative, None where there is none yet, or none was asked for. Of a control `is_control` is true. `label`
+    leaves out what all cases say.
     """
 
     label: str

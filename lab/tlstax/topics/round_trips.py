@@ -136,7 +136,7 @@ def _label(case: Case, study: Study) -> str:
 def _told_apart(levels: Levels, study: Study) -> dict[str, Level]:
     """TLS, and what differs from the baseline."""
     tls = {name: level for name, level in levels.items() if name in {"tls", "resumption"}}
-    own = {name: level for name, level in levels.items() if level != study.baseline.get(name, level)}
+    own = {name: level for name, level in levels.items() if level != study.baseline.get(name)}
     return {**tls, **own}
 
 

@@ -117,6 +117,28 @@ def test_decorators_are_called_after_their_functions(run: ModuleType) -> None:
     assert run.lines_of_functions(DECORATED) == {"Square.area": 8, "Square.corners": 15, "twice": 19}
 
 
+WORDED = """
+def rows(run): return [run]
+
+def worded(
+    row,
+):
+    if row:
+        return "so"
+    return ""
+
+class Words:
+    def of(self): return 1
+"""
+
+
+def test_what_is_spared_is_said_where_its_body_begins(run: ModuleType) -> None:
+    spared = run.spared(WORDED, {"worded", "Words"})
+    marked = [line.split("  #")[0] for line in spared.splitlines() if "pragma: no mutate block" in line]
+    assert marked == ["):", "class Words:"]
+    assert spared.replace("  # pragma: no mutate block", "") == WORDED
+
+
 DIFF = """--- a
 +++ b
 @@ -1,4 +1,4 @@

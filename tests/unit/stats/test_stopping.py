@@ -1,14 +1,28 @@
-"""A study goes on until it knows enough, its budget is spent or nothing can be learned."""
+"""A study goes on until it knows enough or its budget is spent, by machines too; what it shows meanwhile."""
+
+from __future__ import annotations
 
 from math import exp
 
 import pytest
 
 from fake_trials import Truth, crashed, fake_record, fake_run, untrue
+from intervals import known
+from machine_runs import machine_run, machine_study
 from tlstax.plan.order import cases
-from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.trial import StoredRun, Trial, TrialRecord
+from tlstax.results.live import KnownRatio
+from tlstax.stats.estimates import estimates
 from tlstax.stats.stats import blocks_needed
-from tlstax.stats.stopping import HOPELESS_BLOCKS, Continue, Stop, decide
+from tlstax.stats.stopping import (
+    HOPELESS_BLOCKS,
+    Continue,
+    Progress,
+    Stop,
+    decide,
+    most_telling,
+    short_labels,
+)
 from tlstax.study import Study, load_study, override
 from tlstax.study.labels import full_label
 
@@ -254,3 +268,188 @@ def test_the_worst_comparison_is_named_in_the_studys_own_words() -> None:
     levels = next(known.levels for known in progress.known if not known.precise)
     noisy = next(case for case in cases(study) if case.levels == levels)
     assert progress.worst == full_label(noisy, study) != full_label(noisy)
+
+
+TAX = load_study("tax")
+RECONNECT = override(TAX, "workload", ["reconnect"])
+LADDER = Study(
+    name="ladder",
+    title="Ladder",
+    question="What do many connections cost?",
+    factors={"workload": ("reconnect",), "connections": (8, 64), "tls": ("1.3",)},
+    baseline={"connections": 8},
+)
+
+
+def ratio(label: str, point: float, low: float | None, high: float | None) -> KnownRatio:
+    return KnownRatio(label=label, history=(known(point, low, high, 5),), precise=False)
+
+
+def test_labels_leave_out_what_all_cases_say() -> None:
+    assert list(short_labels(RECONNECT).values()) == [
+        "plaintext",
+        "plaintext again (control)",
+        "TLS 1.3",
+        "TLS 1.3 resumed",
+        "TLS 1.2",
+    ]
+    two = list(short_labels(TAX).values())
+    assert two[0] == "plaintext, point selects on kept connections"
+    assert two[-1] == "TLS 1.2, reconnecting for every point select"
+    assert list(short_labels(TAX)) == [case.key() for case in cases(TAX)]
+
+
+def test_what_only_some_cases_say_stays() -> None:
+    labels = list(short_labels(override(RECONNECT, "connections", ["8", "64"])).values())
+    assert labels[0] == "plaintext, 8 connections"
+    assert labels[-1] == "TLS 1.2, 64 connections"
+
+
+def test_a_case_that_says_only_what_all_say_keeps_its_whole_name() -> None:
+    """A direct path goes without saying, so that its case has no words of its own."""
+    study = Study(
+        name="paths",
+        title="Paths",
+        question="What does stunnel cost?",
+        factors={
+            "workload": ("reconnect",),
+            "connections": (8,),
+            "tls": ("1.3",),
+            "path": ("stunnel", "direct"),
+        },
+        baseline={"tls": "1.3", "path": "stunnel"},
+    )
+    assert list(short_labels(study).values()) == [
+        "through stunnel",
+        "through stunnel again (control)",
+        "TLS 1.3, reconnecting for every point select, 8 connections",
+    ]
+
+
+def test_cases_are_called_by_what_their_study_compares() -> None:
+    assert list(short_labels(LADDER).values()) == [
+        "8 connections",
+        "8 connections again (control)",
+        "64 connections",
+    ]
+
+
+def test_progress_is_told_in_the_words_of_the_study() -> None:
+    study = RECONNECT.model_copy(update={"deciding_outcome": "server_cpu_us_per_op"})
+    stored = fake_run(study, number_of_blocks=2, invalid=False)
+    progress = decide(study, stored.measured, 9.0).progress
+    assert (progress.outcome, progress.baseline) == ("server CPU per operation", "plaintext")
+    assert [(known.label, known.is_control) for known in progress.known] == [
+        ("plaintext again (control)", True),
+        ("TLS 1.3", False),
+        ("TLS 1.3 resumed", False),
+        ("TLS 1.2", False),
+    ]
+
+
+def test_a_baseline_is_called_as_its_study_calls_it() -> None:
+    assert decide(LADDER, (), 0.0).progress.baseline == "8 connections"
+
+
+@pytest.mark.parametrize(
+    ("count", "labels"),
+    [
+        (0, []),
+        (-1, []),
+        (1, ["a fifth"]),
+        (2, ["a half", "a fifth"]),
+        (3, ["a half", "twice", "a fifth"]),
+        (4, ["a half", "unsure", "twice", "a fifth"]),
+        (9, ["a half", "unsure", "one block", "half known", "no low end", "twice", "a fifth", "near"]),
+    ],
+)
+def test_the_farthest_from_one_beyond_doubt_come_first_and_keep_their_order(
+    count: int, labels: list[str]
+) -> None:
+    """A half is certain to be 0.5 to 0.6, twice 1.6 to 9: 1/0.6 is farther from 1 than 1.6."""
+    ratios = [
+        ratio("a half", 0.55, 0.5, 0.6),
+        ratio("unsure", 0.1, 0.001, 1.0),
+        ratio("one block", 0.01, None, None),
+        ratio("half known", 0.01, 0.005, None),
+        ratio("no low end", 0.01, None, 0.02),
+        ratio("twice", 3.0, 1.6, 9.0),
+        ratio("a fifth", 0.2, 0.19, 0.21),
+        ratio("near", 1.5, 1.0, 2.0),
+    ]
+    assert [each.label for each in most_telling(ratios, count)] == labels
+
+
+ALIKE = {"node-a": 1.0, "node-b": 1.0, "node-c": 1.0}
+APART = {"node-a": 1.0, "node-b": 1.1, "node-c": 1.2}
+
+
+def decided(run: StoredRun, elapsed_s: float, budget_s: float = 1000.0) -> Stop | Continue:
+    return decide(run.header.study.model_copy(update={"budget_s": budget_s}), run.measured, elapsed_s)
+
+
+def going_on(run: StoredRun, elapsed_s: float) -> Progress:
+    decision = decided(run, elapsed_s)
+    assert isinstance(decision, Continue)
+    return decision.progress
+
+
+def test_it_stops_when_the_interval_over_machines_is_narrow_enough() -> None:
+    run = machine_run(ALIKE, blocks=30, noise=0.005)
+    decision = decided(run, 300.0)
+    assert isinstance(decision, Stop)
+    assert decision.reason == "precision"
+    known = decision.progress.known[1].now
+    (treatment,) = (
+        e.ratio
+        for e in estimates(run.header.study, run.measured)
+        if (e.comparison.case.role, e.outcome) == ("treatment", "ops_per_s")
+    )
+    assert known == treatment
+
+
+def test_machines_that_differ_by_more_than_is_wanted_go_on_until_the_budget_ends_it() -> None:
+    """No number of blocks makes them alike: what is left is what the budget has room for, and no more."""
+    progress = going_on(machine_run(APART, blocks=30, noise=0.001), 300.0)
+    assert (progress.left_blocks, progress.left_s) == (70, pytest.approx(700.0))
+    assert going_on(machine_run(APART, blocks=30, noise=0.001), 905.0).left_blocks == 3
+    decision = decided(machine_run(APART, blocks=30, noise=0.001), 999.0)
+    assert isinstance(decision, Stop)
+    assert decision.reason == "budget"
+    assert decision.progress.left_blocks == 1
+    assert decision.progress.left_s <= 1.0
+
+
+def test_what_is_left_is_predicted_where_machines_are_alike() -> None:
+    """Of two machines, with the scatter of a block as large as what is wanted."""
+    for blocks in (12, 20, 40):
+        progress = going_on(machine_run({"node-a": 1.0, "node-b": 1.0}, blocks=blocks, noise=0.04), 10.0)
+        assert 0 < progress.left_blocks <= 4 * 1000
+        assert progress.left_s == pytest.approx(progress.left_blocks * 10.0 / blocks)
+
+
+def test_what_is_left_is_never_more_than_there_is_time_for() -> None:
+    progress = going_on(machine_run({"node-a": 1.0, "node-b": 1.0}, blocks=4, noise=0.3), 100.0)
+    assert (progress.left_blocks, progress.left_s) == (36, pytest.approx(900.0))
+
+
+def test_a_block_takes_as_many_times_as_long_as_there_are_machines() -> None:
+    """30 blocks in 300 s on three machines at a time: each took 30 s, and needs as much."""
+    run = machine_run(APART, blocks=30, noise=0.001)
+    assert isinstance(decided(run, 300.0, budget_s=330.0), Continue)
+    assert isinstance(decided(run, 300.0, budget_s=329.0), Stop)
+    alone = machine_run({"": 1.0}, blocks=30, noise=0.3)
+    assert isinstance(decided(alone, 300.0, budget_s=310.0), Continue)
+    assert isinstance(decided(alone, 300.0, budget_s=309.0), Stop)
+
+
+def test_single_blocks_of_two_machines_wait_for_the_minimum() -> None:
+    run = machine_run({"node-a": 1.0, "node-b": 1.0}, blocks=2)
+    assert going_on(run, 10.0).left_blocks == machine_study().minimum_blocks - 2
+    spent = decided(run, 990.0)
+    assert isinstance(spent, Stop)
+    assert spent.why == "the budget of 1000 s is spent before every ratio had two blocks on one machine"
+
+
+def test_without_time_gone_by_there_is_a_block_left() -> None:
+    assert going_on(machine_run(APART, blocks=6), 0.0).left_blocks == 1

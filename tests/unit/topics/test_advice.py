@@ -1,26 +1,42 @@
-"""Each thing that was planted is advised against, of a clean server nothing; what saves most comes first."""
+"""What is advised and what not, what each change saves, how it is printed, and what of it may be shared."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from math import exp
 
 import pytest
 
 from inspected_servers import certificate, inspected, program, use, view
-from tlstax.results.inspection import InspectedServer
+from made_advice import GROUP, KEY, LITTLE
+from made_advice import advice as made_advice
+from planted_series import planted_series, wobble
+from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
+from tlstax.report.page.html import advice_html
+from tlstax.results.inspection import Asked, Certificate, Concern, InspectedServer, ServerWord, Step
 from tlstax.results.interval import Interval
+from tlstax.stats.contrasts import PROCESSES
+from tlstax.stats.programs import all_programs
+from tlstax.study import Levels, Study
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.advice.advise import (
     ASSUMED_BYTES,
     ASSUMED_STATEMENTS,
+    Advice,
     Advised,
     Evidence,
     Saving,
+    SeenUse,
     advised,
     level_of,
     now_of,
+    steps_for,
     use_of,
 )
-from tlstax.topics.advice.measured import Measured
+from tlstax.topics.advice.measured import SERVER_CPU, SPEED, Measured, measured
+from tlstax.topics.advice.redact import PUBLIC, redacted
+from tlstax.topics.advice.sections import advice_text
 
 
 def ratio(point: float, half: float = 0.01) -> Interval:
@@ -95,6 +111,7 @@ def test_who_connects_for_each_statement_is_told_to_keep_connections() -> None:
     assert first.seen == "100 connections a second are made for 2 statements each"
     assert "pool" not in changes(inspected(watched=use(100.0, 20.0)), NOTHING)
     assert "pool" in changes(inspected(watched=use(100.0, 19.0)), NOTHING)
+    assert "pool" in changes(inspected(since_start=use(1.0, 2.0, over_s=600.0)), NOTHING), "one a second"
 
 
 def test_where_connections_are_made_often_what_saves_enough_is_advised_too() -> None:
@@ -299,3 +316,288 @@ def test_without_tls_there_is_nothing_to_ask() -> None:
 )
 def test_a_key_is_a_level_where_a_private_server_can_have_it(key: str, level: str) -> None:
     assert level_of(key) == level
+
+
+CHANGES = changes_like_it(
+    changes_there("1.3", "1.2", answer_bytes=120, resumes=True, retried=True), "rsa-4096"
+)
+STUDY = study_like_it(CHANGES, "mysql-9.7", 60)
+LUCK = {"rsa-4096": 1.04, "ec-p256": 0.97}
+"""What the same costs on the process with that key."""
+
+
+def planted(levels: Levels, block: int) -> dict[str, float]:
+    """4,000 µs with RSA 4096; 800 with P-256; 500 resumed; 100 less with P-256 first; 50 a statement."""
+    case = CaseLevels.of(levels)
+    if not case.reconnects:
+        cost = 50.0
+    elif not case.is_encrypted:
+        cost = 300.0
+    else:
+        cost = 4000.0 if case.certificate == "rsa-4096" else 800.0
+        cost = 500.0 if case.resumes else cost
+        cost -= 100.0 if case.group == "P-256-first" else 0.0
+        cost -= 200.0 if case.tls == "1.2" else 0.0
+    return {SERVER_CPU: cost * LUCK[case.certificate] * wobble(block)}
+
+
+def found(study: Study = STUDY) -> Measured:
+    own = measured(planted_series(study, planted), CHANGES, SERVER_CPU, luck=PROCESSES)
+    assert own is not None
+    return own
+
+
+@pytest.mark.parametrize(
+    ("change", "saved"), [("resumption", 3500), ("group", 100), ("version", 200), ("pool", 3950)]
+)
+def test_what_was_planted_is_saved(change: str, saved: float) -> None:
+    own = found().saved(change)
+    assert own is not None
+    assert own.point == pytest.approx(saved * LUCK["rsa-4096"], rel=1e-3)
+    assert own.low is not None
+    assert own.high is not None
+    assert own.low < own.point < own.high
+
+
+def test_the_luck_of_the_process_with_the_other_key_is_taken_out() -> None:
+    own = found().saved("certificate")
+    assert own is not None
+    assert own.point == pytest.approx(3200 * LUCK["rsa-4096"], rel=1e-3)
+
+
+def test_an_interval_has_room_for_another_process() -> None:
+    exact = Interval(point=0.5, low=0.5, high=0.5, confidence=0.95, blocks=9)
+    measured_now = Measured(now=1000, statement=10, luck=PROCESSES, ratios={"group": exact})
+    share = measured_now.saved_share("group")
+    assert share is not None
+    wide = (1 - 0.5 * exp(PROCESSES), 1 - 0.5 * exp(-PROCESSES))
+    assert (share.point, share.low, share.high) == pytest.approx((0.5, *wide))
+    own = measured_now.saved("group")
+    assert own is not None
+    assert (own.point, own.low, own.high) == pytest.approx(
+        (500, 1000 * wide[0] * exp(-SPEED), 1000 * wide[1] * exp(SPEED))
+    )
+    session = measured_now.saved_of_session("group", 101)
+    assert session is not None
+    assert session.point == pytest.approx(0.25)
+    one = Interval(point=0.5, low=None, high=None, confidence=0.95, blocks=1)
+    alone = Measured(now=1000, statement=10, luck=0, ratios={"group": one}).saved("group")
+    assert alone is not None
+    assert (alone.point, alone.low, alone.high) == (500, None, None)
+
+
+def test_a_session_is_a_connection_and_its_further_statements() -> None:
+    half = Interval(point=0.5, low=0.5, high=0.5, confidence=0.95, blocks=9)
+    own = Measured(now=1000, statement=10, luck=0, ratios={"group": half})
+    for statements, whole in ((1, 1000), (11, 1100)):
+        share = own.saved_of_session("group", statements)
+        assert share is not None
+        assert share.point == pytest.approx(500 / whole)
+    assert own.saved("certificate") is None
+    assert own.saved_share("certificate") is None
+    assert own.saved_of_session("certificate", 3) is None
+
+
+def test_a_change_that_costs_more_has_its_ends_in_order() -> None:
+    ratio = Interval(point=1.2, low=1.1, high=1.3, confidence=0.95, blocks=9)
+    own = Measured(now=1000, statement=10, luck=0, ratios={"version": ratio}).saved("version")
+    assert own is not None
+    assert (own.low, own.point, own.high) == pytest.approx((-300 * exp(SPEED), -200, -100 * exp(-SPEED)))
+
+
+def test_a_ratio_that_tells_nothing_is_inconclusive_and_has_no_saving() -> None:
+    """Resumed connections cost half or twice as much, block by block."""
+
+    def unquiet(levels: Levels, block: int) -> dict[str, float]:
+        cost = planted(levels, block)[SERVER_CPU]
+        scatter = (8.0 if block % 2 else 0.125) if CaseLevels.of(levels).resumes else 1.0
+        return {SERVER_CPU: cost * scatter * (8.0 if CaseLevels.of(levels).resumes else 1.0)}
+
+    own = measured(planted_series(STUDY, unquiet), CHANGES, SERVER_CPU)
+    assert own is not None
+    assert own.inconclusive == {"resumption"}
+    assert own.saved("resumption") is None
+    assert own.saved("group") is not None
+    assert own.without("resumption").inconclusive == frozenset()
+
+
+def test_without_a_valid_block_of_what_is_now_nothing_is_known() -> None:
+    run = planted_series(STUDY, lambda *_: {})
+    assert measured(run, CHANGES, SERVER_CPU) is None
+
+
+@pytest.mark.parametrize("width", [50, 80, 120])
+def test_each_thing_is_printed_in_its_order(width: int) -> None:
+    text = advice_text(made_advice(), width=width, colour=False)
+    assert max(map(len, text.splitlines())) <= width
+    plain = " ".join(text.split())
+    wanted = (
+        "Watched: 200 connections/s, 2 statements a connection, 120 bytes each",
+        "Unsafe: mend first",
+        "TLS 1.1 is <b>accepted</b>",
+        "plaintext is accepted",
+        "1 EC P-256 in place of RSA 4096",
+        "−61 % [−64 … −58] of the server's CPU (−2.90 ms [−3.00 … −2.80] a connection), "
+        "measured on mysql-9.7",
+        "−3.10 ms [−3.30 … −2.90] of a connection's time, measured here",
+        "openssl genpkey …",
+        "2 P-256 first in the clients' groups",
+        "−1 round trip a connection, counted",
+        "of the time of a connection inconclusive: too few blocks, or too unquiet",
+        "seen: clients are asked for a second ClientHello",
+        "3 TLS 1.2 in place of 1.3",
+        "+2 % [−1 … +5] of the server's CPU",
+        "not advised: it saves less than 5 %",
+        "Not measured: x: y.",
+        "1,234 connections to the server in all.",
+    )
+    places = [plain.find(words) for words in wanted]
+    assert -1 not in places, wanted[places.index(-1)]
+    assert places == sorted(places)
+    assert "nothing to paste" not in text
+    assert "Nothing to change" not in text
+
+
+def test_where_nothing_is_worth_it_it_says_so() -> None:
+    text = advice_text(made_advice(changes=()), width=80, colour=False)
+    assert "Nothing to change" in text
+
+
+def test_where_nothing_is_advised_the_ranking_says_why() -> None:
+    kept = KEY.model_copy(update={"seen": "", "why_not": "no client was seen reconnecting"})
+    text = " ".join(advice_text(made_advice(changes=(kept, LITTLE)), width=80, colour=False).split())
+    assert "Nothing to change" not in text
+    assert "No change is advised; what could be changed says why not." in text
+    assert "1 EC P-256 in place of RSA 4096 −61 %" in text
+    assert "not advised: no client was seen reconnecting 2 TLS 1.2" in text
+    page = advice_html(made_advice(changes=(kept, LITTLE)))
+    assert "no client was seen reconnecting" in page
+
+
+def test_where_clients_get_no_tls_it_says_that_nothing_was_measured() -> None:
+    seen = inspected()
+    refused = seen.model_copy(
+        update={"asked": (seen.asked[0].model_copy(update={"agreed": None}), *seen.asked[1:])}
+    )
+    text = advice_text(made_advice(changes=(), inspected=refused), width=80, colour=False)
+    assert "Nothing to change" not in text
+    assert "Nothing was measured, since clients left to themselves get no TLS there" in text
+
+
+def test_lines_to_paste_are_never_broken() -> None:
+    line = "ssl_cipher = " + ":".join(["ECDHE-ECDSA-AES128-GCM-SHA256"] * 9)
+    long = KEY.model_copy(update={"steps": (Step(where="my.cnf", lines=("[mysqld]", line)),)})
+    text = advice_text(made_advice(changes=(long,)), width=40, colour=False)
+    assert f"\n       [mysqld]\n       {line}\n" in text
+
+
+def test_a_use_that_nobody_knows_is_called_assumed() -> None:
+    use = SeenUse(connects_per_s=None, statements=10, answer_bytes=120, source="assumed")
+    assert "is not known; assumed are 10 statements" in " ".join(
+        advice_text(made_advice(use=use), width=80, colour=False).split()
+    )
+
+
+def test_the_page_stands_alone_and_draws_what_is_left() -> None:
+    page = advice_html(made_advice())
+    assert "<script" not in page
+    assert not re.search(r'(?:src|href)="(?!data:)', page)
+    assert "&lt;b&gt;accepted" in page
+    assert page.count("<svg") >= 2
+    assert "EC P-256 in place of RSA 4096: −61\N{NO-BREAK SPACE}%" in page.replace(
+        " %", "\N{NO-BREAK SPACE}%"
+    )
+    assert page.index("mend first") < page.index("What could be changed, what saves most first")
+
+
+def test_a_page_without_measurements_has_no_picture() -> None:
+    page = advice_html(made_advice(changes=(GROUP,)))
+    assert "<svg" not in page
+    assert "−1 round trip" in page
+
+
+SECRETS = ("db7.corp.example", "Corp Root 5", "orders-app", "10.1.2.3", "b" * 64, "jd", "12:34:56")
+
+
+def secret_advice(server: str = "db7.corp.example:3307") -> Advice:
+    own = Certificate.model_validate(
+        {
+            **certificate().model_dump(),
+            "subject": "CN=db7.corp.example,O=jd",
+            "issuer": "CN=Corp Root 5",
+            "names": ("db7.corp.example", "10.1.2.3"),
+            "sha256": "b" * 64,
+            "not_after": "2028-01-01T12:34:56+00:00",
+        }
+    )
+    concern = Concern(
+        danger="unsafe",
+        what="the certificate of CN=db7.corp.example,O=jd ended; orders-app verifies nobody",
+        why="so clients of db7.corp.example:3307 refuse it",
+        remedy="renew it",
+    )
+    refused = Asked(topic="version", name="TLS 1.0", why_not="jd has no TLS 1.0 at db7.corp.example")
+    found = inspected(
+        chain=(own,),
+        programs=(program(3).model_copy(update={"program": "orders-app", "client": "libmysql of jd"}),),
+    )
+    word = ServerWord(
+        version="9.7.4-jd",
+        tls_library="OpenSSL 3.5.5 jd",
+        account_plugin="jd",
+        requires_tls=None,
+        account_is_encrypted=True,
+    )
+    found = found.model_copy(
+        update={"asked": (refused,), "server": server, "concerns": (concern,), "word": word}
+    )
+    return made_advice(
+        inspected=found,
+        not_measured=("times at the server itself: db7.corp.example:3307 has no free connection",),
+    )
+
+
+def test_every_field_is_classified() -> None:
+    assert PUBLIC.unclassified(Advice) == []
+
+
+@pytest.mark.parametrize("server", ["db7.corp.example:3307", "jd:3306", "unsafe:3306", "complete:1"])
+def test_no_name_is_left_anywhere(server: str) -> None:
+    found = redacted(secret_advice(server))
+    text = found.model_dump_json()
+    for secret in SECRETS:
+        assert secret in secret_advice().model_dump_json()
+        assert secret not in text
+    assert found.inspected.server == "the server"
+    assert found.status == "complete"
+
+
+def test_what_we_say_of_it_stays() -> None:
+    before, after = secret_advice(), redacted(secret_advice())
+    assert after.stand_in == before.stand_in == "mysql-9.7"
+    assert after.runs == before.runs
+    assert after.use == before.use
+    assert [own.saving for own in after.advised] == [own.saving for own in before.advised]
+    assert after.inspected.chain[0].key == "RSA 2048"
+    assert after.inspected.chain[0].not_after[:10] == "2028-01-01"
+    assert after.inspected.word.version == "9.7.4"
+    assert after.inspected.inside.programs[0].client == "libmysql"
+
+
+@pytest.mark.parametrize(
+    ("name", "stays"),
+    [("TLS 1.0", True), ("x448", True), ("AES128-SHA", True), ("ECDHE with AES-GCM", True), ("jd", False)],
+)
+def test_what_the_server_was_asked_for_stays_by_its_public_name(name: str, stays: bool) -> None:
+    (asked,) = PUBLIC.of(
+        secret_advice().inspected.model_copy(update={"asked": (Asked(topic="suite", name=name),)})
+    ).asked
+    assert asked.name == (name if stays else "(left out)")
+
+
+def test_the_lines_to_paste_stay() -> None:
+    for change in ("certificate", "resumption", "group", "pool", "version", "chain", "compression"):
+        for version in ("9.7.4", "11.8.3-MariaDB"):
+            steps = steps_for(change, version, all_programs())  # type: ignore[arg-type]
+            for step in steps:
+                assert PUBLIC.of(step) == step

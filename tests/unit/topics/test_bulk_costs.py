@@ -162,6 +162,16 @@ def test_a_size_without_a_valid_trial_does_not_count() -> None:
     assert overall(curve, FURTHER) == pytest.approx(A_MIB, rel=0.01)
 
 
+def test_where_a_block_says_that_more_bytes_cost_nothing_no_slope_is_told() -> None:
+    some = series()
+    most = CaseLevels.of(levels_of("rows-1x1048576", "off"))
+    less = {**some.values[most][0], "server_cpu_us_per_op": cost_us(1024, "off") / 2}
+    values = {**some.values, most: {**some.values[most], 0: less}}
+    (curve, *_) = curves(replace(some, values=values))
+    assert (curve.rows[0].case["tls"], curve.kind) == ("off", ("received", None))
+    assert overall(curve, FURTHER) is None
+
+
 def test_one_size_has_no_slope() -> None:
     assert overall(found()["off", "sent", None], FURTHER) is None
 
@@ -268,11 +278,26 @@ def by_tls(of: Series) -> dict[str, Curve]:
     return {str(curve.rows[0].case["tls"]): curve for curve in curves(of)}
 
 
+def test_every_figure_has_its_unit() -> None:
+    rows = [*TOPIC.told(run_of(series())).rows, *TOPIC.told(run_of(connected(list(RESULTS)))).rows]
+    sides = ("server", "path")
+    assert {row.outcome: row.unit for row in rows} == {
+        MIB_PER_S: "MiB/s",
+        **dict.fromkeys((OF_A_MIB.format(side) for side in sides), "us"),
+        **dict.fromkeys((OF_A_FURTHER_MIB.format(side) for side in sides), "us"),
+        **dict.fromkeys((RECORDS.format(side) for side in ("client", "server")), "1"),
+        **dict.fromkeys((RECORD_BYTES.format(side) for side in ("client", "server")), "B"),
+        **dict.fromkeys((ON_THE_WIRE, TO_PLAINTEXT, SHARE), "1"),
+        SMALL_FROM: "B",
+    }
+
+
 def test_results_of_all_sizes_on_new_connections_are_one_curve() -> None:
     found = by_tls(connected(list(RESULTS)))
     assert {curve.kind for curve in found.values()} == {("connected", None)}
     assert found["1.3"].kind_words == "a connection for one result"
     assert found["1.3"].sizes == tuple(RESULTS.values())
+    assert overall(found["1.3"], FURTHER) == pytest.approx(MIB_US["1.3"], rel=1e-3)
     assert not any(found["1.3"].by_size(RECORDS.format(side)) for side in ("client", "server"))
 
 

@@ -215,13 +215,45 @@ def test_a_certificate_of_version_1_has_no_names() -> None:
     assert found(certificate(), authority(), root().model_copy(update={"version": 1})) == []
 
 
-def test_who_agrees_to_nothing_of_todays_says_what_it_takes() -> None:
-    refused = "the server has TLS 1.0 at most"
-    said = concerns(seen(asked=taken("TLS 1.0")), host="db", refused=refused)
-    assert said[0].what == "clients left to themselves agree to no TLS with it"
-    assert said[0].why == "the server has TLS 1.0 at most; it takes TLS 1.0"
-    curve = concerns(seen(asked=taken("TLS 1.2")), host="db", refused="no common curve")
-    assert "EC P-256" in curve[0].remedy
+UPGRADE = "upgrade the server, or have it offer TLS 1.2 and TLS 1.3", "tls_version"
+OTHER_KEY = "give it a key that clients take: EC P-256, or RSA 2048", "ssl_cert"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "keys", "takes", "mended_by"),
+    [
+        (("TLS 1.0",), (), "takes TLS 1.0", UPGRADE),
+        ((), (), "took nothing else that was asked for either", UPGRADE),
+        (("TLS 1.2",), (), "takes TLS 1.2", OTHER_KEY),
+        (("TLS 1.0", "TLS 1.2"), (), "takes TLS 1.0 and TLS 1.2", OTHER_KEY),
+        (("TLS 1.2",), ("EC P-384",), "takes TLS 1.2, with a key of EC P-384", OTHER_KEY),
+    ],
+)
+@pytest.mark.parametrize("is_told", [True, False])
+def test_who_agrees_to_nothing_of_todays_says_what_it_takes(
+    accepted: tuple[str, ...], keys: tuple[str, ...], takes: str, mended_by: tuple[str, str], is_told: bool
+) -> None:
+    """The reason is that of who asked, or else what was seen of a client left to itself."""
+    refusal = "the server has no key for it"
+    with_keys = tuple(
+        Asked(topic="resumption", name="TLS 1.2", agreed=VIEW.model_copy(update={"certificate_key": key}))
+        for key in keys
+    )
+    at_default = Asked(topic="default", name="a client left to itself", why_not=refusal)
+    asked = (*taken(*accepted), *with_keys, *(() if is_told else (at_default,)))
+    first, *_ = concerns(seen(asked=asked), host="db", refused=refusal if is_told else "")
+    assert (first.danger, first.what) == ("unsafe", "clients left to themselves agree to no TLS with it")
+    assert first.why == f"{refusal}; it {takes}"
+    remedy, line = mended_by
+    assert first.remedy.startswith(remedy)
+    assert any(line in own for step in first.steps for own in step.lines)
+
+
+def test_a_client_that_verifies_says_why_it_refuses_and_nothing_more_is_doubted_of_the_chain() -> None:
+    (refused,) = concerns(seen(certificate()), host="db.example", refused_certificate="no authority is known")
+    assert (refused.danger, refused.why) == ("unsafe", "no authority is known")
+    assert refused.what == "a client that verifies as you do refuses the certificate"
+    assert refused.remedy.startswith("a certificate and its chain that clients can verify")
 
 
 def test_many_names_are_shortened() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from importlib import resources
 from math import exp, log, sqrt
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from scipy.special import stdtrit
 from fake_trials import fake_header
 from planted_parts import cost_of
 from tlstax.plan.prediction_studies import CELLS, calibration_study
+from tlstax.records.beforehand import Scaling
 from tlstax.results.interval import Interval
 from tlstax.stats.contrasts import PROCESSES
 from tlstax.stats.series import BlockRow
@@ -41,7 +43,7 @@ from tlstax.topics.prediction.other_machines import (
     ONE_BLOCK,
     SHARES,
     SHIPPED,
-    ShippedParts,
+    file_of,
     scaled,
     shipped_parts,
     stand_in,
@@ -124,6 +126,7 @@ def test_a_machine_that_is_slower_at_everything_is_so_much_slower() -> None:
     assert scaling.speed == pytest.approx(1.7)
     assert scaling.left_out_error == pytest.approx(0, abs=1e-9)
     assert (scaling.run, scaling.mixes, scaling.processor) == ("here", len(CELLS), "B processor")
+    assert (scaling.at, scaling.server) == (HERE.at, HERE.server)
 
 
 def test_what_was_measured_here_is_known_better_than_what_was_not() -> None:
@@ -169,19 +172,34 @@ def test_a_machine_that_is_slower_at_handshakes_alone_widens_the_intervals() -> 
 
 def test_what_was_not_scaled_has_room_for_another_machine_and_shares_have_not() -> None:
     found = unscaled(there())
-    parts = {"connection": 1.0}
     reach = float(stdtrit(there().busy[SERVER_CPU].spare, 0.975))
-    own = SHARES["clear"] * sqrt(2)
-    wide = reach * sqrt(own**2 + PROCESSES**2 + ANOTHER_MACHINE**2)
-    assert half_of(found.busy[SERVER_CPU].predicted(parts)) == pytest.approx(wide, rel=1e-6)
+    for part, kind in (
+        ("connection", "clear"),
+        ("KiB", "clear"),
+        ("TLS 1.3", "handshake"),
+        ("key rsa-4096", "handshake"),
+        ("statement under TLS", "encryption"),
+        ("statement under zlib", "compression"),
+    ):
+        own = SHARES[kind] * sqrt(2)
+        wide = reach * sqrt(own**2 + PROCESSES**2 + ANOTHER_MACHINE**2)
+        assert half_of(found.busy[SERVER_CPU].predicted({part: 1.0})) == pytest.approx(wide, rel=1e-6), part
     assert costs_of(found, NEW)[SENT] == pytest.approx(210)
     share = prediction(found, NEW).of("ratio", "connections that are kept")[SERVER_CPU].interval
     assert share is not None
     assert share.low is not None
     assert share.high is not None
     assert 0 < share.high - share.low < 0.4
-    assert found.scaling is not None
-    assert found.scaling.run is None
+    assert found.scaling == Scaling(
+        run=None,
+        at="",
+        server="mysql-9.7",
+        processor="",
+        mixes=0,
+        speed=1.0,
+        left_out_error=0.0,
+        unquiet=0.0,
+    )
 
 
 def test_a_path_is_scaled_by_what_the_server_is() -> None:
@@ -232,10 +250,12 @@ def test_what_comes_with_tlstax_says_where_it_is_from_and_knows_every_part(serve
     assert found.mixes
     model = found.calibrated()
     assert model.origin.study.levels_of()["server"] == (server,)
+    assert (model.origin.processor, model.origin.remark) == (found.processor, found.remark)
     assert set(model.fits) == {1, 4}
     for mix in CELLS:
         assert model.knows(parts_of(mix))
-    assert ShippedParts.model_validate_json(found.text()) == found
+    file = resources.files(calibration.__package__ or "") / file_of(server)
+    assert found.text() == file.read_text(encoding="utf-8"), "a new run would write the same file"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 from tlstax.topics.prediction.model import Fit, fitted
-from tlstax.topics.prediction.parts import parts_of, statements_alone
+from tlstax.topics.prediction.parts import part_words, parts_of, statements_alone
 
 STUDENT_44 = 2.0154
 """The 0.975 quantile of Student's t with as many degrees of freedom as the study has mixes to spare."""
@@ -253,3 +253,28 @@ def test_making_a_connection_has_none_of_its_statements() -> None:
     mix = Mix(certificate="rsa-4096", statements=2, answer_bytes=512)
     made = set(parts_of(mix)) - set(statements_alone(mix))
     assert made == {"connection", "TLS 1.3", "key rsa-4096"}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("connection", "a connection, in the clear"),
+        ("TLS 1.3", "a full handshake of TLS 1.3, with RSA 2048 and P-256"),
+        ("TLS 1.2 resumed", "a resumed handshake of TLS 1.2"),
+        ("key rsa-4096", "RSA 4096 in place of RSA 2048"),
+        ("chain rsa-2048", "further certificate of an authority with RSA 2048"),
+        ("client ec-p256", "a client certificate with EC P-256"),
+        ("client ec-p256 resumed", "a client certificate with EC P-256, resumed"),
+        ("group P-384", "P-384 in place of P-256"),
+        ("group default", "the client's first group in place of P-256"),
+        ("login mysql_native_password", "a login by mysql_native_password"),
+        ("compression zlib", "zlib, agreed on and made ready"),
+        ("statement under zlib under TLS", "statement under zlib and TLS at once"),
+        ("KiB under zlib", "KiB of the first 8 of each, under zlib"),
+        ("KiB 8 to 16 under zstd", "KiB 8 to 16 of each, under zstd"),
+        ("KiB beyond 32 under zlib", "KiB beyond the first 32 of each, under zlib"),
+        ("KiB through stunnel", "KiB through stunnel"),
+    ],
+)
+def test_a_part_in_words(name: str, words: str) -> None:
+    assert part_words(name) == words

@@ -176,6 +176,17 @@ def test_the_baseline_of_another_study_has_its_whole_name() -> None:
     assert labels(study) == ["RSA 2048 certificate", "RSA 4096 certificate"]
 
 
+def test_a_case_is_called_by_what_differs_alone_and_the_baseline_by_all_that_it_is_of() -> None:
+    factors = {**CERTIFICATES.factors, "group": ("P-256", "P-384")}
+    baseline = {"certificate": "rsa-2048", "group": "P-256"}
+    assert labels(CERTIFICATES.model_copy(update={"factors": factors, "baseline": baseline})) == [
+        "RSA 2048 certificate, P-256 alone",
+        "P-384 alone",
+        "RSA 4096 certificate",
+        "RSA 4096 certificate, P-384 alone",
+    ]
+
+
 def test_a_case_that_resumes_as_its_baseline_does_is_said_to_resume() -> None:
     study = Study(
         name="resumed",

@@ -100,6 +100,18 @@ def test_two_servers_are_told_apart() -> None:
     assert "of the bare floor's CPU on a point select at mysql-9.7 in plaintext" in " ".join(text.split())
 
 
+def test_cells_of_one_mode_stand_together_whatever_the_number_of_connections() -> None:
+    run = ran(override(load_study("self-bench"), "connections", ["1", "8"]))
+    cells = [row.label for row in found(run, ALONE)]
+    assert cells[-4:] == [
+        "reconnecting for every point select, 1 connection, TLS 1.3",
+        "reconnecting for every point select, 8 connections, TLS 1.3",
+        "reconnecting for every point select, 1 connection, TLS 1.3 resumed",
+        "reconnecting for every point select, 8 connections, TLS 1.3 resumed",
+    ]
+    assert list(dict.fromkeys(row.label for row in found(run))) == cells[:-2]
+
+
 def test_the_answer_is_of_64_connections_or_the_nearest_below() -> None:
     study = load_study("self-bench")
     for connections, shown in (("1,64,512", 64), ("1,8,512", 8), ("128,512", 128), ("1", 1)):

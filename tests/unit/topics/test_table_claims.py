@@ -148,6 +148,7 @@ def test_what_was_measured_stands_in_the_place_of_a_claim() -> None:
     trial = watched(*system(4, 4, 20, 40, 6, 6))
     other = watched(*system(50, 50), tls="1.3", client="mysqlslap-9.7")
     off, on, highest = in_its_place(trial, other)
+    assert {(row.outcome, row.unit) for row in of("claim here", trial)} == {("machine_system_percent", "%")}
     assert off == [("a", pytest.approx(80 / 6), None, "valid"), ("b", None, None, "not run")]
     assert on == [("a", None, None, "not run"), ("b", pytest.approx(50.0), None, "valid")]
     assert highest == [("a", pytest.approx(30.0), 4.0, "valid"), ("b", None, None, "not run")]

@@ -1,7 +1,8 @@
-"""What stands in a published table here: the loads of its parts, and what each side was seen to take."""
+"""What stands in a published table here: loads and times of its parts, their ratios, what each side was."""
 
 from __future__ import annotations
 
+from math import exp, log, sqrt
 from typing import Any
 
 import pytest
@@ -11,8 +12,12 @@ from observed_windows import seconds, ticks
 from tlstax.contract import Handshakes, Negotiated, TlsView
 from tlstax.records.trial import ConnectionsSeen, Trial, TrialRecord, Verdict
 from tlstax.records.window import CpuSlice
-from tlstax.study import Case, Column, Level, Part, ProcessorTable, load_study
+from tlstax.results.rows import Row
+from tlstax.stats.series import Series
+from tlstax.study import Case, Column, Level, Part, ProcessorTable, TimeRow, TimeTable, load_study
 from tlstax.study.design import Role
+from tlstax.study.factors import CaseLevels
+from tlstax.topics.tables.differences import reading
 from tlstax.topics.tables.measured import (
     Measured,
     Shown,
@@ -21,6 +26,7 @@ from tlstax.topics.tables.measured import (
     part_row,
     parts_of,
     steps,
+    time_rows,
     why_not_tested,
     window_mean,
 )
@@ -90,7 +96,11 @@ def shown_of_parts(*records: TrialRecord, table: ProcessorTable = TABLE) -> list
         place = row.more["part"], row.more["side"]
         nothing = {"part": place[0], "side": place[1], "steps": {}, "mean": None}
         own = found.setdefault(place, {**nothing, "window_s": None, "server_rss_bytes": None})
-        assert row.case["tls"] == {"off": "off", "on": "1.3"}[str(place[1])]
+        assert row.case == {
+            "workload": "people-select",
+            "client": {"a": "engine", "b": "mysqlslap-9.7"}[str(place[0])],
+            "tls": {"off": "off", "on": "1.3"}[str(place[1])],
+        }
         if row.role == "table, side":
             own["shown"] = Shown.of(row)
         elif not row.outcome.startswith("machine_"):
@@ -130,6 +140,13 @@ def test_a_table_shows_each_side_in_each_part() -> None:
     )
     assert (off["window_s"], off["server_rss_bytes"]) == (3.0, 500_000_000)
     assert off["steps"] == steps_of(first, second)
+    rows = list(load_rows(TABLE, Measured(STUDY, (ENGINE,), (first, second))))
+    units = {row.outcome: row.unit for row in rows if row.role == "table, measured"}
+    assert (units.pop("server_rss_bytes"), units.pop("window_s"), set(units.values())) == ("B", "s", {"%"})
+    means = [row for row in rows if "trials" in row.more and "until_s" not in row.more]
+    assert {(row.role, row.case["tls"], row.more["trials"]) for row in means} == {
+        ("table, measured", "off", 2)
+    }
     for side, per_cent in ((on, 50.0), (other, 70.0)):
         assert side["mean"]["system"] == pytest.approx(per_cent)
     assert nothing["shown"].standing == "not run"
@@ -140,6 +157,13 @@ def test_a_table_shows_each_side_in_each_part() -> None:
 def steps_of(*records: TrialRecord) -> dict[tuple[int, int], dict[str, float]]:
     """The table's steps are of 2 s: 2.9 is cut off to whole seconds."""
     return {(until_s, trials): dict(values) for until_s, trials, values in steps(records, 2)}
+
+
+def test_a_side_that_was_not_published_is_measured_all_the_same() -> None:
+    table = TABLE.model_copy(update={"rows": {"off": (ROW,)}})
+    rows = list(load_rows(table, Measured(STUDY, (ENGINE,), (watched(*system(8, 8), tls="1.3"),))))
+    assert {row.more["side"] for row in rows if row.role == "table, published"} == {"off"}
+    assert {row.more["side"] for row in rows if row.role == "table, measured"} == {"on"}
 
 
 def test_trials_that_nobody_watched_count_for_memory_alone() -> None:
@@ -292,6 +316,10 @@ def test_a_trial_that_never_was_ready_ran_nothing() -> None:
     assert shown(lost).ran == ""
 
 
+def test_blocks_are_pooled_with_the_studys_confidence() -> None:
+    assert Measured(STUDY, STUDY.parts, (record(),)).pooling.confidence == STUDY.confidence
+
+
 def test_a_study_without_parts_is_one() -> None:
     (whole,) = parts_of(STUDY.model_copy(update={"parts": ()}))
     assert (whole.key, whole.title, whole.within) == ("all", "this run", {})
@@ -316,7 +344,7 @@ def test_a_part_counts_its_trials_and_tells_why_some_are_not_valid() -> None:
     )
     found = part_row(part, run)
     assert (found.label, found.case) == ("as published", {"tls": "off"}), "x is no factor, clients are two"
-    assert (found.outcome, found.value) == ("trials", 1)
+    assert (found.role, found.outcome, found.unit, found.value) == ("table, part", "trials", "1", 1)
     assert found.more == {"part": "a", "invalid_trials": 3, "unknown_trials": 1, "why": "frequent"}
     nothing = part_row(part, Measured(STUDY, (part,), ()))
     assert (nothing.value, nothing.more["why"]) == (0, "")
@@ -352,3 +380,195 @@ def test_sides_that_are_not_what_they_are_called_are_not_compared(
     first: Shown, other: Shown, why: str
 ) -> None:
     assert why_not_tested((first, other)) == why
+
+
+SELECT = TimeRow(
+    label="SELECT", within={"workload": "people-select"}, values={"TLS": 15.0, "plain": 10.0, "old TLS": 5.0}
+)
+INSERT = TimeRow(label="INSERT", within={"workload": "people-insert"}, values={"plain": 4.0, "TLS": 4.0})
+TIMES = TimeTable(
+    number="VI",
+    title="times",
+    source="somebody",
+    outcome="round_s",
+    queries=10_000,
+    sides=(
+        Column(name="plain", levels={"tls": "off"}),
+        Column(name="TLS", levels={"tls": "1.3"}),
+        Column(name="old TLS", levels={"tls": "1.2"}),
+    ),
+    rows=(SELECT, INSERT),
+)
+
+
+def levels_of(tls: str, **more: Level) -> dict[str, Level]:
+    return {"tls": tls, "client": "engine", "workload": "people-select", **more}
+
+
+def timed(
+    tls: str, round_s: float, *, block: int = 0, operations: int = 10_000, rounds: int = 2, **more: Level
+) -> TrialRecord:
+    """A trial whose rounds of so many operations took this long each."""
+    case = Case(levels=levels_of(tls, **more), role="treatment")
+    made = fake_record(Trial(block=block, position=0, case=case), TRUTH, verdict=VALID)
+    assert made.job is not None
+    assert made.done is not None
+    everything = operations * rounds
+    return made.model_copy(
+        update={
+            "job": made.job.model_copy(update={"operations": everything, "rounds": rounds}),
+            "done": made.done.model_copy(
+                update={"operations": everything, "elapsed_s": round_s * rounds, "window": made.done.window}
+            ),
+        }
+    )
+
+
+def lost(made: TrialRecord) -> TrialRecord:
+    return made.model_copy(update={"done": None})
+
+
+def times(*records: TrialRecord, table: TimeTable = TIMES, controls: tuple[float, ...] = ()) -> list[Row]:
+    """The table; controls are so many times as slow as the plain case."""
+    plain = CaseLevels.of(levels_of("off"))
+    values = {plain: {block: {"round_s": 1.0} for block in range(len(controls))}}
+    again = {plain: {block: {"round_s": each} for block, each in enumerate(controls)}}
+    series = Series(study=STUDY, cases={}, values=values, controls=again if controls else {})
+    return list(time_rows(table, Measured(STUDY, (ENGINE, OTHER), records), series))
+
+
+Sides = dict[str, Row]
+"""The rows of a role, by side."""
+
+
+def rows_at(rows: list[Row], role: str, label: str = "SELECT", part: str = "a") -> Sides:
+    """The rows of a line and part."""
+    own = (row for row in rows if (row.role, row.label) == (f"table, {role}", label))
+    return {row.word("side"): row for row in own if row.more.get("part", "") == part}
+
+
+def measured_s(rows: list[Row], label: str = "SELECT", part: str = "a") -> dict[str, float | None]:
+    return {side: row.value for side, row in rows_at(rows, "measured", label, part).items()}
+
+
+def test_published_ratios_are_to_the_first_side() -> None:
+    whole = times()
+    select, insert = (rows_at(whole, "published", label, "") for label in ("SELECT", "INSERT"))
+    assert {side: row.value for side, row in select.items()} == SELECT.values
+    assert {side: row.more["published"] for side, row in select.items()} == {
+        "plain": None,
+        "TLS": 1.5,
+        "old TLS": 0.5,
+    }
+    assert {side: row.more["published"] for side, row in insert.items()} == {"plain": None, "TLS": 1.0}
+    tls = select["TLS"]
+    assert (tls.outcome, tls.unit, tls.case) == ("round_s", "s", {"workload": "people-select", "tls": "1.3"})
+
+
+def test_a_side_takes_the_geometric_mean_of_its_blocks() -> None:
+    """Of 2 and 8 s that is 4; the interval of two blocks is wide: t(1) at 98.75 % is 25.45."""
+    rows = times(timed("off", 2.0), timed("off", 8.0, block=1), lost(timed("off", 9.0, block=2)))
+    assert list(rows_at(rows, "side")) == ["plain", "TLS", "old TLS"]
+    (plain,) = rows_at(rows, "measured").values()
+    assert (plain.more["side"], plain.outcome, plain.unit) == ("plain", "round_s", "s")
+    assert (plain.known.point, plain.known.blocks) == (pytest.approx(4.0), 2)
+    assert plain.known.low == pytest.approx(4.0 * exp(-25.4517 * log(4) / sqrt(2) / sqrt(2)), rel=1e-3)
+    sides = rows_at(rows, "side")
+    assert Shown.of(sides["plain"]) == Shown("valid", trials=3, ran="plaintext")
+    assert sides["plain"].case == {"workload": "people-select", "client": "engine", "tls": "off"}
+    assert {row.more["standing"] for row in (sides["TLS"], sides["old TLS"])} == {"not run"}
+    assert sides["TLS"].more["operations"] is None
+
+
+def test_a_side_is_of_its_line_its_part_and_its_levels() -> None:
+    rows = times(
+        timed("off", 1.0),
+        timed("1.3", 2.0),
+        timed("off", 3.0, client="mysqlslap-9.7"),
+        timed("off", 5.0, workload="people-insert"),
+    )
+    assert measured_s(rows) == {"plain": pytest.approx(1.0), "TLS": pytest.approx(2.0)}
+    assert measured_s(rows, part="b") == {"plain": pytest.approx(3.0)}
+    assert measured_s(rows, "INSERT") == {"plain": pytest.approx(5.0)}
+    assert measured_s(rows, "INSERT", "b") == {}
+
+
+def test_ratios_are_taken_block_by_block() -> None:
+    """By hand: 1.5 and 6 times as long make 3; blocks that lack one of the two do not count."""
+    ratios = rows_at(
+        times(
+            timed("off", 2.0),
+            timed("1.3", 3.0),
+            timed("off", 10.0, block=1),
+            timed("1.3", 60.0, block=1),
+            timed("off", 7.0, block=2),
+            timed("1.3", 7.0, block=3),
+            timed("off", 7.0, block=4),
+            lost(timed("1.3", 7.0, block=4)),
+        ),
+        "ratio",
+    )
+    assert list(ratios) == ["TLS"], "the third side was not run"
+    tls = ratios["TLS"]
+    assert (tls.of, tls.known.point, tls.known.blocks) == ("ratio", pytest.approx(3.0), 2)
+    assert (tls.outcome, tls.more["against"]) == ("round_s", "plain")
+    assert (tls.case["tls"], tls.baseline["tls"]) == ("1.3", "off")
+    apart = rows_at(times(timed("off", 2.0), timed("1.3", 3.0, block=1), timed("1.2", 4.0)), "ratio")
+    assert {name: row.known.point for name, row in apart.items()} == {"old TLS": pytest.approx(2.0)}
+
+
+def test_what_is_not_valid_has_a_ratio_all_the_same() -> None:
+    rows = times(untrue(timed("off", 2.0), "it was not so"), timed("1.3", 3.0))
+    assert rows_at(rows, "side")["plain"].more["standing"] == "invalid"
+    assert rows_at(rows, "ratio")["TLS"].known.point == pytest.approx(1.5)
+
+
+def test_the_noise_floor_is_from_the_control_of_the_first_side() -> None:
+    def floor(controls: tuple[float, ...] = (), label: str = "SELECT", **more: Level) -> float | None:
+        both = (timed("off", 2.0, **more), timed("1.3", 3.0, **more))
+        return rows_at(times(*both, controls=controls), "ratio", label)["TLS"].noise_floor
+
+    assert floor((1.1, 1.1)) == pytest.approx(0.1)
+    assert floor((1.1,)) is None, "one block has none"
+    assert floor() is None
+    elsewhere = floor((1.1, 1.1), "INSERT", workload="people-insert")
+    assert elsewhere is None, "it is not carried to another workload"
+
+
+def test_operations_of_a_round_are_told_where_they_are_the_same() -> None:
+    def operations(*records: TrialRecord) -> object:
+        return rows_at(times(*records), "side")["plain"].more["operations"]
+
+    one = timed("off", 2.0, operations=500, rounds=3)
+    assert one.job is not None
+    assert operations(one, timed("off", 2.0, block=1, operations=500, rounds=1)) == 500
+    assert operations(one, timed("off", 2.0, block=1, operations=501)) is None
+    uneven = one.model_copy(update={"job": one.job.model_copy(update={"operations": 1502})})
+    assert operations(uneven) == 500
+    endless = one.model_copy(update={"job": one.job.model_copy(update={"operations": None})})
+    assert operations(endless) is None
+    assert operations(one.model_copy(update={"job": None}), one) == 500
+
+
+ELSEWHERE = "Another machine took the published times: compare ratios rather than seconds."
+
+
+def read(*records: TrialRecord, table: TimeTable = TIMES) -> str:
+    return reading(table, times(*records, table=table))
+
+
+def test_the_reading_says_what_may_be_compared() -> None:
+    assert read() == ELSEWHERE
+    unknown = TIMES.model_copy(update={"queries": None})
+    assert read(timed("off", 2.0), table=unknown) == ELSEWHERE
+    assert read(timed("off", 2.0), timed("1.3", 2.0)) == (
+        "A round has 10,000 operations, there as here; but another machine took the published times, so "
+        "compare ratios rather than seconds."
+    )
+    others = [timed("off", 2.0), timed("1.3", 2.0, operations=500), timed("1.2", 2.0, operations=1000)]
+    assert read(*others) == (
+        "A round has 500 or 1,000 or 10,000 operations here and 10,000 there, and the time of an operation "
+        "may change within a round: so seconds are not comparable, and the ratios alone are."
+    )
+    fewer = timed("off", 2.0, operations=500, workload="people-insert", client="mysqlslap-9.7")
+    assert read(fewer).startswith("A round has 500 operations here and 10,000 there, ")

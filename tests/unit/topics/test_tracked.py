@@ -14,6 +14,7 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families as text_families
 
+import golden
 from fake_openssl_study import openssl_run, openssl_study
 from report_runs import (
     all_invalid,
@@ -224,6 +225,12 @@ def test_prometheus_takes_it(make: Any) -> None:
     assert all(name.endswith(f"_{family.unit}") for name, family in found.items() if family.unit)
 
 
+def test_what_each_format_has_of_a_run() -> None:
+    golden.compare("tracked-openmetrics", text_of(exact_run(), "openmetrics", ("ops_per_s",)))
+    golden.compare("tracked-bencher", text_of(exact_run(), "bencher", ("latency_p99_us",)))
+    golden.compare("tracked-smaller", text_of(exact_run(), "smaller-is-better", ("latency_p99_us",)))
+
+
 def test_units_are_prometheus_own_and_the_last_word() -> None:
     found = families(text_of(exact_run(), "openmetrics"))
     case = {"tls": "1.3", "resumption": "off", "workload": "reconnect"}
@@ -256,6 +263,15 @@ def test_what_a_server_says_of_itself_does_no_harm() -> None:
         assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in text
     about = families(text_of(hostile(), "openmetrics"))["tlstax_ran_about"]
     assert any(own.labels["version"].startswith('<script>alert("x")') for own in about.samples)
+
+
+def test_what_has_a_meaning_in_a_format_is_read_back_as_it_was() -> None:
+    stored = exact_run()
+    first, *others = stored.header.specimens
+    odd = first.model_copy(update={"version": 'C:\\new "1"'})
+    header = stored.header.model_copy(update={"specimens": (odd, *others)})
+    about = families(text_of(stored.model_copy(update={"header": header}), "openmetrics"))["tlstax_ran_about"]
+    assert odd.version in {own.labels["version"] for own in about.samples}
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ def kind_of(suite: str) -> tuple[str, str]:
 class _Trial:
     """Drivers and a server as it was inspected, with what it took of what it was asked for.
 
-    That are versions, suites by name, kinds of suites before TLS 1.3, groups, and its key. What could not be
+    That are versions, suites of TLS 1.3 by name, older ones by kind, groups, and its key. What could not be
     asked for is in `unsure`, by its name.
     """
 
@@ -147,15 +147,15 @@ class _Trial:
         """The trial of a server that took so much of what it was asked for."""
         agreed = [own.agreed for own in found.asked if own.agreed is not None]
         named = {own: {one.name for one in found.of(own) if one.agreed} for own in TOPICS}
-        old = frozenset(view.cipher for view in agreed if not view.cipher.startswith("TLS_"))
+        old = {kind_of(view.cipher) for view in agreed if not view.cipher.startswith("TLS_")}
         return cls(
             known,
             found,
             host,
             is_known_authority,
             versions=frozenset(named["version"]),
-            suites=old | {name for name in named["suite"] if name.startswith("TLS_")},
-            kinds=frozenset(KINDS[name] for name in named["suite"] if name in KINDS) | set(map(kind_of, old)),
+            suites=frozenset(name for name in named["suite"] if name.startswith("TLS_")),
+            kinds=frozenset(KINDS[name] for name in named["suite"] if name in KINDS) | old,
             groups=frozenset(named["group"]) | {group_name(view.group) for view in agreed if view.group},
             key=found.chain[0].key if found.chain else "",
             unsure=frozenset(own.name for own in found.asked if not own.could_ask),
@@ -231,8 +231,8 @@ class _Trial:
             return self._group(driver)
         if suites & self.unsure:
             return UNKNOWN
-        names = enumerated(sorted(suite for suite in self.suites if suite.startswith("TLS_")))
-        return Verdict("suite", f"of TLS 1.3 the server takes {names or 'no suite'} alone")
+        names = enumerated(sorted(self.suites)) or "no suite"
+        return Verdict("suite", f"of TLS 1.3 the server takes {names} alone")
 
     def _group(self, driver: KnownDriver) -> Verdict:
         groups = {group_name(group) for group in driver.groups}
@@ -243,15 +243,14 @@ class _Trial:
         return Verdict("group", f"the server takes {enumerated(sorted(self.groups)) or 'no group'} alone")
 
     def _suite_12(self, driver: KnownDriver) -> Verdict:
-        """A suite before TLS 1.3: one that was seen, or one of a kind that was; with ECDHE a group too."""
+        """A suite before TLS 1.3, of a kind that was seen; with ECDHE a group too."""
         signer = "ECDSA" if self.key.startswith(("EC ", "Ed")) else "RSA"
         usable = [
             suite
             for suite in driver.cipher_suites
             if not suite.startswith("TLS_") and (kind_of(suite)[0] != ECDHE or f"-{signer}-" in suite)
         ]
-        common = [suite for suite in usable if suite in self.suites or kind_of(suite) in self.kinds]
-        exchanges = {kind_of(suite)[0] for suite in common}
+        exchanges = {kind_of(suite)[0] for suite in usable if kind_of(suite) in self.kinds}
         if exchanges:
             return self._group(driver) if exchanges == {ECDHE} else SUCCEEDS
         taken = sorted({exchange for exchange, _ in self.kinds})
@@ -356,7 +355,7 @@ def _obstacle(trial: _Trial, verdict: Verdict, drivers: Sequence[KnownDriver]) -
         mended.update(whom)
     remedy = SERVER_REMEDIES.get(by if by == "no TLS" else cause)
     entry = entry_for(remedy, trial.found.word.version) if remedy is not None else None
-    if cause == "version" and {own for driver in drivers for own in trial.spoken(driver)} <= trial.versions:
+    if cause == "version" and not any(map(trial.spoken, drivers)):
         entry = None
     return Obstacle(
         at=cause,
@@ -424,11 +423,9 @@ def _changes(trial: _Trial) -> Iterator[LockedOut]:
         changes["TLS 1.3 alone"] = replace(trial, versions=frozenset({TLS13}))
     kept = frozenset(kind for kind in trial.kinds if kind[0] != RSA)
     if kept != trial.kinds:
-        suites = (own for own in trial.suites if own.startswith("TLS_") or kind_of(own)[0] != RSA)
         changes["no RSA key exchange"] = replace(
             trial,
             kinds=kept or frozenset({(ECDHE, "GCM")}),
-            suites=frozenset(suites),
             groups=trial.groups or frozenset({"P-256", "X25519"}),
         )
     if has_13 and not trial.key.startswith("MLDSA"):

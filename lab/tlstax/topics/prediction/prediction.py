@@ -217,9 +217,14 @@ def _time(model: Calibrated, parts: Parts, rtt_ms: float) -> Interval:
     """The time on one machine, and the round trips, each about as long as the distance says."""
     away_us = model.alone[ROUND_TRIPS].cost(parts).point * rtt_ms * 1000
     here = model.alone[TIME].predicted(parts)
-    low = None if here.low is None else here.low + away_us * (1 - AROUND_A_ROUND_TRIP)
-    high = None if here.high is None else here.high + away_us * (1 + AROUND_A_ROUND_TRIP)
-    return here.model_copy(update={"point": here.point + away_us, "low": low, "high": high})
+    low, high = here.ends
+    return here.model_copy(
+        update={
+            "point": here.point + away_us,
+            "low": low + away_us * (1 - AROUND_A_ROUND_TRIP),
+            "high": high + away_us * (1 + AROUND_A_ROUND_TRIP),
+        }
+    )
 
 
 def _first_row(mix: Mix) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""That cases at an external server had fewer connections, or took no turns, is said of the run."""
+"""What a run's report says to bear in mind: of external servers, of machines, of other runs beside it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import json
 import pytest
 
 from fake_slices import in_turns, slices_of
-from fake_trials import TAX_TRUTHS, fake_run, whole_tax
+from fake_trials import TAX_TRUTHS, fake_record, fake_run, tax_truth, whole_tax
+from observed_windows import ticks
 from tlstax.plan.at_work import words
+from tlstax.plan.order import cases
 from tlstax.records.beforehand import AtWork, AtWorkStep, ExternalServer
-from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.records.window import Window
-from tlstax.study import override
+from tlstax.records.trial import RunHeader, StoredRun, Trial, TrialRecord
+from tlstax.records.window import CpuSlice, Window, WireUse
+from tlstax.study import load_study, override
 from tlstax.study.changes import by_addresses
-from tlstax.topics.answer.caveats import of_external, others_per_s
+from tlstax.topics.answer.caveats import BESIDE_ANOTHER, of_external, of_machine, others_per_s
 from tlstax.topics.answer.document import document
 
 ALONE = ExternalServer(max_connections=151, in_use=1, at_most=37, promised=35)
@@ -129,3 +131,89 @@ def test_of_another_address_it_is_told_what_the_server_sees_behind_it() -> None:
     assert leg.startswith("behind proxy the server sees ")
     assert "where the client has TLS 1.3" in leg
     assert leg.endswith("what lies between the two is not shown")
+
+
+CASE = cases(load_study("tax"))[0]
+PLAIN = fake_record(Trial(block=0, position=0, case=CASE), tax_truth(CASE), duration_s=0.01)
+BESIDE = PLAIN.model_copy(update={"beside_another": True})
+
+
+def stolen(steal: int) -> TrialRecord:
+    """A thousand ticks, of which so many were taken."""
+    part = CpuSlice(at_s=0, took_s=1, machine=ticks(user=1000 - steal, steal=steal))
+    return PLAIN.model_copy(update={"window": Window(took_s=1, cpus=(part,))})
+
+
+def again(retransmitted: int, sent: int, twice: int | None = None) -> TrialRecord:
+    wire = WireUse(
+        tcp_segments_sent=sent,
+        tcp_segments_received=9,
+        tcp_segments_retransmitted=retransmitted,
+        tcp_segments_arrived_twice=twice,
+    )
+    return PLAIN.model_copy(update={"window": Window(took_s=1, wire=wire)})
+
+
+def test_a_quiet_machine_has_no_caveat() -> None:
+    assert of_machine([PLAIN, stolen(0), again(0, 1000)]) == of_machine([]) == []
+
+
+def test_a_run_beside_another_is_told() -> None:
+    assert of_machine([PLAIN, BESIDE, BESIDE]) == [f"{BESIDE_ANOTHER} (2 of 3 trials)"]
+    assert of_machine([BESIDE]) == [f"{BESIDE_ANOTHER} (1 of 1 trial)"]
+
+
+@pytest.mark.parametrize(("steal", "said"), [(10, None), (11, "1.1 %"), (200, "20 %"), (900, "90 %")])
+def test_time_that_the_host_took_is_told_from_one_in_a_hundred(steal: int, said: str | None) -> None:
+    sentence = (
+        f"the host took {said} of the processors' time for others while trials ran: "
+        "times are longer than they need be, and scatter"
+    )
+    assert of_machine([stolen(steal), PLAIN]) == ([sentence] if said else [])
+
+
+def test_one_in_a_hundred_is_counted_to_the_tick() -> None:
+    part = CpuSlice(at_s=0, took_s=1, machine=ticks(user=989_950, steal=10_050))
+    assert of_machine([PLAIN.model_copy(update={"window": Window(took_s=1, cpus=(part,))})])
+
+
+@pytest.mark.parametrize(
+    ("retransmitted", "sent", "is_told"), [(10, 1000, False), (11, 1000, True), (1, 0, True), (0, 0, False)]
+)
+def test_segments_that_were_sent_again_are_told_from_one_in_a_hundred(
+    retransmitted: int, sent: int, *, is_told: bool
+) -> None:
+    assert bool(of_machine([again(retransmitted, sent)])) is is_told
+
+
+@pytest.mark.parametrize(("twice", "is_told"), [(0, True), (29, True), (30, False), (40, False)])
+def test_segments_that_arrived_twice_were_not_lost(twice: int, *, is_told: bool) -> None:
+    found = of_machine([again(40, 1000, twice)])
+    assert bool(found) is is_told
+    assert all(f"({40 - twice} of 1,000" in said for said in found)
+
+
+def test_the_sentence_on_segments_is_of_the_bad_trials() -> None:
+    found = of_machine([again(1_500, 9_000), PLAIN, again(1, 1_000), again(600, 2_000)])
+    assert found == [
+        "in 2 of 3 trials more than 1 % of the TCP segments were sent again (2,100 of 11,000, on the whole "
+        "machine): lost, or answered late"
+    ]
+    assert of_machine([again(50, 100)])[0].startswith("in 1 of 1 trial more")
+
+
+def test_caveats_come_in_this_order() -> None:
+    both = stolen(500).model_copy(update={"beside_another": True})
+    assert [text[:8] for text in of_machine([both, again(500, 1000)])] == ["another ", "the host", "in 1 of "]
+
+
+def test_a_report_says_in_how_many_trials_another_run_measured() -> None:
+    run = fake_run(invalid=False)
+    alone = document(run).caveats
+    assert not any("another run" in text for text in alone)
+    trials = tuple(
+        record.model_copy(update={"beside_another": place < 12}) for place, record in enumerate(run.trials)
+    )
+    (caveat,) = set(document(run.model_copy(update={"trials": trials})).caveats) - set(alone)
+    assert caveat.startswith("another run was measuring on the same processors at the same time")
+    assert caveat.endswith(f"(12 of {len(run.trials)} trials)")

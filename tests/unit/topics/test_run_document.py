@@ -1,8 +1,4 @@
-"""The one document of a run: its findings by hand, and each topic in its place.
-
-What the topics find has tests of its own. Here they are stood in for, and what counts is that each is asked
-for this run and shown where it belongs.
-"""
+"""The document of a run, and the cases in it of which nothing can be told, each with its reason."""
 
 from __future__ import annotations
 
@@ -13,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fake_trials import Truth, fake_header, fake_record, untrue
+from fake_trials import Truth, fake_header, fake_record, untrue, whole_tax
 from tlstax.plan.order import cases
-from tlstax.records.trial import StoredRun, Trial, TrialRecord
+from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.results.document import (
     Finding,
     FirstBytes,
@@ -27,8 +23,10 @@ from tlstax.results.rows import Row, Told
 from tlstax.stats.estimates import Estimate, estimates
 from tlstax.stats.series import valid_values
 from tlstax.study import Contrast, Study, load_study, override
+from tlstax.study.labels import full_label
 from tlstax.topics.answer import caveats
 from tlstax.topics.answer import document as subject
+from tlstax.topics.answer.document import never_valid, never_valid_words
 from tlstax.topics.core import topic
 from tlstax.topics.drivers.topic import STEADY_TRIALS, TRIALS, WARM_UP
 
@@ -263,3 +261,88 @@ def test_ratios_are_pooled_where_a_study_contrasts_or_is_too_large_for_a_section
     many = STUDY.model_copy(update={"factors": {**STUDY.factors, "connections": tuple(range(8, 80))}})
     pooled = subject.document(run_of(study=many)).rows_of("contrasts")
     assert {row.role for row in pooled} == {"pooled"}
+
+
+RECONNECTING = override(whole_tax(), "workload", ["reconnect"])
+ALL = cases(RECONNECTING)
+
+
+def run(why: Callable[[Trial], str | None], blocks: int = 3) -> StoredRun:
+    """A run in which a trial is valid, or not for the reason given."""
+    records: list[TrialRecord] = []
+    for block in range(blocks):
+        for position, case in enumerate(ALL):
+            trial = Trial(block=block, position=position, case=case)
+            record, reason = fake_record(trial, Truth(1000, {}, 1, 1)), why(trial)
+            records.append(record if reason is None else untrue(record, reason))
+    return StoredRun(
+        header=fake_header(RECONNECTING), status="complete", stopped_because="", trials=tuple(records)
+    )
+
+
+def test_a_case_with_a_valid_trial_is_not_told() -> None:
+    assert never_valid(run(lambda _: None)) == ()
+    assert never_valid(run(lambda trial: "no" if trial.block else None)) == ()
+
+
+def test_the_reason_is_the_one_that_is_met_most() -> None:
+    def why(trial: Trial) -> str | None:
+        if trial.case.levels["tls"] != "1.2":
+            return None
+        return "seldom" if trial.block == 0 else "often"
+
+    case = next(case for case in ALL if case.levels["tls"] == "1.2")
+    assert never_valid(run(why)) == (
+        NeverValid(case=case.levels, label=full_label(case, RECONNECTING), trials=3, reason="often"),
+    )
+
+
+def test_without_a_reason_the_evidence_is_missing() -> None:
+    stored = run(lambda trial: "no" if trial.case.levels["tls"] == "1.2" else None)
+    bare = tuple(
+        r.model_copy(update={"verdict": Verdict(value="unknown")}) if r.verdict.value != "valid" else r
+        for r in stored.trials
+    )
+    (found,) = never_valid(stored.model_copy(update={"trials": bare}))
+    assert found.reason == "their evidence is missing"
+
+
+def test_a_control_is_left_out_where_its_baseline_is_told() -> None:
+    found = never_valid(run(lambda trial: "no" if trial.case.levels["tls"] == "off" else None))
+    assert [case.label for case in found] == [full_label(ALL[0], RECONNECTING)]
+    alone = never_valid(run(lambda trial: "no" if trial.case.role == "control" else None))
+    assert [case.label for case in alone] == [full_label(ALL[1], RECONNECTING)]
+    assert [ALL[0].role, ALL[1].role] == ["baseline", "control"]
+
+
+def test_one_block_is_enough_to_be_told() -> None:
+    found = never_valid(run(lambda trial: "no" if trial.case.levels["tls"] == "off" else None, blocks=1))
+    assert [(case.label, case.trials) for case in found] == [(full_label(ALL[0], RECONNECTING), 1)]
+
+
+def test_a_case_is_called_as_its_study_calls_it() -> None:
+    """Where numbers of connections are compared with each other, the case is named by its number."""
+    tls = override(override(RECONNECTING, "tls", ["1.3"]), "connections", ["1", "8"])
+    study = tls.model_copy(update={"baseline": {"connections": 1}, "treatments": ({"tls": "1.3"},)})
+    case = cases(study)[-1]
+    record = untrue(fake_record(Trial(block=0, position=0, case=case), Truth(1000, {}, 1, 1)), "no")
+    stored = StoredRun(header=fake_header(study), status="complete", stopped_because="", trials=(record,))
+    (found,) = never_valid(stored)
+    assert found.label == full_label(case, study) != full_label(case)
+
+
+def told(label: str, trials: int, reason: str) -> NeverValid:
+    return NeverValid(case={}, label=label, trials=trials, reason=reason)
+
+
+def test_a_sentence_for_each_reason() -> None:
+    found = [told("a", 1200, "x"), told("b", 1, "y"), told("c", 3, "x")]
+    assert list(never_valid_words(found)) == [
+        "a (and 1 more case): nothing can be told, as none of 1,200 trials was valid: x",
+        "b: nothing can be told, as its trial was not valid: y",
+    ]
+    more = [*found, told("d", 2, "x")]
+    assert next(never_valid_words(more)).startswith("a (and 2 more cases): ")
+    assert list(never_valid_words([told("e", 2, "z")])) == [
+        "e: nothing can be told, as none of 2 trials was valid: z"
+    ]
