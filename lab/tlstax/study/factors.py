@@ -522,15 +522,17 @@ class CaseLevels(Mapping[str, Level]):
         """The case with these levels, which may be some of a case's; what names no factor has no field."""
         if isinstance(levels, cls):
             return levels
-        known: dict[str, Any] = {
-            name: _KINDS[name](level) for name, level in levels.items() if name in _KINDS
-        }
-        options = {
-            name.removeprefix(OPTION): str(level)
-            for name, level in levels.items()
-            if name.startswith(OPTION) and level != UNSET
-        }
-        return cls(written=dict(levels), options=options, **known)
+        known: dict[str, Any] = {}
+        options: dict[str, str] = {}
+        for name, level in levels.items():
+            if kind := _KINDS.get(name):
+                known[name] = kind(level)
+            elif name.startswith(OPTION) and level != UNSET:
+                options[name.removeprefix(OPTION)] = str(level)
+        # What a frozen class has for its fields sets them one by one, which takes as long as all else here.
+        case = object.__new__(cls)
+        vars(case).update(_PLAIN, written=dict(levels), options=options, **known)
+        return case
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -688,6 +690,9 @@ def factors_of(*of: Of) -> tuple[str, ...]:
     """The names of the factors of these things."""
     return tuple(factor.name for factor in FACTORS.values() if factor.of in of)
 
+
+_PLAIN = {each.name: each.default for each in fields(CaseLevels) if each.metadata}
+"""What the fields of a case have that has no level of their factor."""
 
 SERVER_FACTORS, DISTANCE_FACTORS = factors_of("server"), factors_of("distance")
 
