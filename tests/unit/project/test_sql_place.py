@@ -28,6 +28,7 @@ SQL_ELSEWHERE = {
     "clients/mysqlslap": "what mysqlslap is given to say: the work that is measured",
     "study/workloads": "what load clients say: the work that is measured",
     "external/conditions.py": "a line for an administrator to paste; nothing here says it",
+    "external/postgres_guard.py": "reads what users say; it says nothing itself",
     "external/sql_guard.py": "reads what users say; it says nothing itself",
     "external/sql_text.py": "words by which statements of users are read",
     "external/sql_tree.py": "reads what users say; it says nothing itself",
