@@ -283,16 +283,17 @@ def _other_methods(trial: Complete) -> Iterator[Doubt]:
 def begun(trial: Complete) -> Iterator[Doubt]:
     """TLS began as the case has it: at once, or after the client's question and the server's answer.
 
-    Where the case does not say that, it began as the client was told to. The client's own conversation shows
-    it on connections that it made while it was measured: the question costs a round trip before the handshake
-    (`greeting`), which TLS begun at once does not have.
+    At an external server it may begin at once in every case, as the client was told to then. The client's own
+    conversation shows it on connections that it made while it was measured: the question costs a round trip
+    before the handshake (`greeting`), which TLS begun at once does not have.
     """
     job, greeting = trial.evidence.job, trial.done.phase_wire.get("greeting")
     made = trial.done.phase_wire.get("tls_handshake")
     if job is None or not isinstance(job.server, PostgreSqlServer) or made is None or not made.times:
         return
     asked = 0 if greeting is None else greeting.round_trips
-    at_once = trial.case.tls == DIRECT_TLS or job.server.ssl_negotiation == "direct"
+    told = trial.evidence.claim is None and job.server.ssl_negotiation == "direct"
+    at_once = trial.case.tls == DIRECT_TLS or told
     if at_once and asked:
         yield Doubt("invalid", f"{asked} connections asked for TLS, where it was to begin at once")
     elif not at_once and asked < made.times:

@@ -174,7 +174,7 @@ def test_a_log_proves_the_connections_of_a_driver_which_may_open_more(version: s
 
 @pytest.mark.parametrize(("case", "really"), [("1.3", "1.3-direct"), ("1.3-direct", "1.3")])
 def test_tls_that_began_otherwise_is_invalid(case: str, really: str) -> None:
-    record = trial("reconnect", really)
+    record = trial("reconnect", really).model_copy(update={"claim": CLAIM})
     assert doubts(begun, record) == []
     claimed = Case(levels={**record.trial.case.levels, "tls": case}, role="treatment")
     lying = record.model_copy(update={"trial": record.trial.model_copy(update={"case": claimed})})
@@ -182,6 +182,9 @@ def test_tls_that_began_otherwise_is_invalid(case: str, really: str) -> None:
     assert weight == "invalid"
     assert ("asked for TLS, where it was to begin at once" in said) is (case == "1.3-direct")
     assert ("did not ask for TLS" in said) is (case == "1.3")
+    elsewhere = doubts(begun, lying.model_copy(update={"claim": None}))
+    told = [] if case == "1.3" else [(weight, said)]
+    assert elsewhere == told, "at an external server its user may have said it for all cases"
 
 
 @pytest.mark.parametrize(
