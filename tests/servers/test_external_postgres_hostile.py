@@ -54,6 +54,12 @@ FIRST = asks(11, b"r=%s,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")
 LET_IN: tuple[Act, ...] = (OK, KEY, READY)
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a session is set to after its login takes statements, which no script here answers."""
+    monkeypatch.setattr("tlstax.postgres.session.settle", lambda _: None)
+
+
 class Server:
     """A port at which each connection is told the same; `heard` is all that was said there."""
 

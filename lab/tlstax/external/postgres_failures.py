@@ -6,6 +6,7 @@ What a server says before it is known who answers is not repeated, unless it is 
 from __future__ import annotations
 
 import re
+import ssl
 
 from tlstax.contract import AuthMethod
 from tlstax.external import failures as external_failures
@@ -70,19 +71,31 @@ def of_login(
 ) -> TlstaxError:
     """A login failed; `began` has the first bytes that the server sent after TLS had begun, or without."""
     if isinstance(error.cause, OSError):
-        reason = str(getattr(error.cause, "reason", ""))
-        for known in CLIENT_CERTIFICATE_ALERTS:
-            if known in reason:
-                return _of_client_certificate(access, reason)
-        if not began and isinstance(error.cause, TimeoutError):
-            return of_silence(access, error.cause, timeout_s)
-        if not began and isinstance(error.cause, ConnectionError):
-            return _closed(access)
+        lost = _of_loss(access, error.cause, timeout_s, is_encrypted=is_encrypted, has_spoken=bool(began))
+        if lost is not None:
+            return lost
     if foreign := _foreign(access, began):
         return foreign
     if began and began[0] not in _FIRST_TYPES:
         return _not_postgresql(access)
     return of_refusal(access, error, is_encrypted=is_encrypted)
+
+
+def _of_loss(
+    access: ExternalAccess, cause: OSError, timeout_s: float, *, is_encrypted: bool, has_spoken: bool
+) -> TlstaxError | None:
+    """The connection failed, and that says more than what came before it; None where it does not."""
+    reason = str(getattr(cause, "reason", ""))
+    if any(known in reason for known in CLIENT_CERTIFICATE_ALERTS):
+        return _of_client_certificate(access, reason)
+    if has_spoken:
+        return None
+    if isinstance(cause, ConnectionError | ssl.SSLEOFError):
+        if is_encrypted and access.tls.certificate_file is not None:
+            # The server hangs up once it has said why, and what is sent meanwhile may lose that (tcp(7)).
+            return _of_client_certificate(access, "it closed the connection")
+        return _closed(access)
+    return of_silence(access, cause, timeout_s) if isinstance(cause, TimeoutError) else None
 
 
 def of_refusal(access: ExternalAccess, error: SqlError, *, is_encrypted: bool) -> TlstaxError:

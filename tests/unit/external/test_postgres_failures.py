@@ -90,3 +90,14 @@ def test_an_alert_about_the_clients_certificate_names_the_file(reason: str) -> N
 def test_who_answers_is_told_by_the_first_bytes(began: bytes, words: str) -> None:
     error = SqlError("08006", "the server closed it", is_of_connection=True, cause=ConnectionAbortedError())
     assert words in postgres_failures.of_login(ACCESS, error, began, 1.0, is_encrypted=False).sentence()
+
+
+def test_a_connection_that_is_cut_once_a_certificate_was_shown_names_it() -> None:
+    for cause in (ConnectionResetError(), ssl.SSLEOFError(8, "EOF occurred")):
+        error = SqlError("08006", "cut", is_of_connection=True, cause=cause)
+        shown = ExternalAccess(ADDRESS, "ann", PASSWORD, ExternalTls(certificate_file="own.pem"))
+        said = postgres_failures.of_login(shown, error, b"", 1.0, is_encrypted=True).sentence()
+        assert "does not take the client certificate in own.pem (it closed the connection)" in said
+        for access, is_encrypted in ((shown, False), (ACCESS, True)):
+            fault = postgres_failures.of_login(access, error, b"", 1.0, is_encrypted=is_encrypted)
+            assert "closed it without sending anything" in fault.sentence()
