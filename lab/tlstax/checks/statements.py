@@ -70,9 +70,14 @@ def takes_turns_on_kept(trial: Complete) -> bool:
     return trial.evidence.slices is not None and job is not None and (is_lent or not job.workload.reconnect)
 
 
-def _transactions_together(trial: Complete) -> bool:
-    """Whether transactions show what it did in turns: a server may count the window's late (`together`)."""
+def _transactions_show(trial: Complete) -> bool:
+    """Whether transactions show what it did, although the server may count the window's late.
+
+    Of a client in turns `together` has them, of any other `transactions_counted`.
+    """
     together = trial.evidence.together
+    if trial.evidence.slices is None:
+        return trial.server.counted("transactions") is not None
     return together is not None and "transactions" in together.claims
 
 
@@ -95,8 +100,7 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
     if not only_proof and (trial.evidence.guest or not _is_told(trial.case, job.workload)):
         return
     if window is None or not window.status_delta:
-        # Where it counts transactions, `transactions_counted` has one for each operation.
-        if only_proof and not _transactions_together(trial) and trial.server.counted("transactions") is None:
+        if only_proof and not _transactions_show(trial):
             yield Doubt("unknown", "nothing shows how many statements the server ran in the window")
         return
     restores = job.rounds > 1 and bool(job.reset)

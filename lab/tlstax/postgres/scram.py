@@ -18,6 +18,8 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from scramp import ScramException
 from scramp.utils import saslprep
 
+from tlstax.support.text import natural
+
 PLAIN, PLUS = "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"
 
 _NONCE_BYTES: Final = 18
@@ -119,11 +121,12 @@ def _server_first(message: bytes) -> tuple[bytes, bytes, int]:
         decoded = base64.b64decode(salt, validate=True)
     except binascii.Error as error:
         raise ScramError("the server's salt is not in base64") from error
-    if not iterations.isdigit() or len(iterations) > len(str(_MOST_ITERATIONS)) or not decoded:
+    times = natural(iterations.decode("ascii", errors="replace"))
+    if times is None or not decoded:
         raise ScramError("the server's first message is none of SCRAM's")
-    if not 0 < int(iterations) <= _MOST_ITERATIONS:
+    if not 0 < times <= _MOST_ITERATIONS:
         raise ScramError(f"the server wants more than {_MOST_ITERATIONS:,} iterations, or none")
-    return nonce, decoded, int(iterations)
+    return nonce, decoded, times
 
 
 def _hmac(key: bytes, message: bytes) -> bytes:

@@ -47,11 +47,11 @@ MIMESIS_KEPT = ("en", "int", "global")
 """The languages of made-up people that tlstax uses."""
 
 SQLGLOT_UNUSED = (
-    r"(dialects|parsers|generators|typing)/(?!(__init__|dialect|base|mysql)\.py)[^/]+"
+    r"(dialects|parsers|generators|typing)/(?!(__init__|dialect|base|mysql|postgres)\.py)[^/]+"
     r"|(executor|optimizer/(?!(__init__|scope)\.py)[^/]+).*"
     r"|(__main__|anonymize|lineage|planner|serde)\.py"
 )
-"""The SQL of other databases than MySQL, and what changes and runs queries."""
+"""The SQL of other databases than MySQL and PostgreSQL, and what changes and runs queries."""
 
 UNUSED = re.compile(
     r".*/tests/.*"

@@ -216,22 +216,6 @@ def test_each_server_is_started_once_and_all_are_taken_down(startable: list[str]
     assert opened.machine.notes[-1] == "instructions are not counted: there is no counter"
 
 
-@pytest.mark.parametrize(
-    ("server", "connections", "options"),
-    [
-        ("mysql-9.7", 8, []),
-        ("mysql-9.7", 10_000, ["--max-prepared-stmt-count=1048576"]),
-        ("postgresql-18", 10_000, []),
-    ],
-)
-def test_only_a_server_that_limits_statements_is_told_of_many(
-    server: str, connections: int, options: list[str]
-) -> None:
-    study, builds = study_of(server), Specimens({server: server}, {})  # type: ignore[dict-item]
-    (choice,) = server_choices(study)
-    assert list(benches._wanted(study, choice, builds, connections).options) == options
-
-
 def test_a_server_that_does_not_start_ends_the_study_before_its_first_trial(startable: list[str]) -> None:
     builds: Any = {name: name for name in ("mysql-9.7", "broken")}
     with (

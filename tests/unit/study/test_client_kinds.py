@@ -33,7 +33,7 @@ def test_a_driver_speaks_the_protocol_of_its_line() -> None:
     for name, driver in DRIVERS.items():
         of_postgresql = driver.speaks == "postgresql"
         assert (kind_of(name).speaks == {"postgresql"}) is of_postgresql
-        assert kind_of(name).is_logged is of_postgresql
+        assert (kind_of(name).logged_at == {"postgresql"}) is of_postgresql
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def kernel(root: Path, number: str) -> None:
     cgroup._quota(root)
     cgroup._memory(root)
     ports._waiting(f"TCP: inuse 1 tw {number} mem 1")
-    wire._tcp(f"Tcp: a b\nTcp: {number} 1\n")
+    wire._counts(f"Tcp: a b\nTcp: {number} 1\n", "Tcp")
     wire._devices(f"lo: {number} 1 1 1 1 1 1 1 {number} 1")
     processors._ticks([[number] * 8])
 

@@ -114,7 +114,11 @@ FIELDS: Fields = {
     ServerWord: {
         "version": texts.version,
         "tls_library": texts.library_version,
-        "account_plugin": form("caching_sha2_password|mysql_native_password|ed25519|sha256_password|parsec"),
+        "account_plugin": form(
+            "caching_sha2_password|mysql_native_password|ed25519|sha256_password|parsec|"
+            "scram-sha-256(?:-plus)?|md5|password|none"
+        ),
+        "admission": form("host(?:no)?(?:ssl|gssenc)? [a-z0-9-]{1,20}"),
     },
     Program: {
         "client": _client,

@@ -162,7 +162,8 @@ def _of_refusal(
             "unsafe",
             "a client that verifies as you do refuses the certificate",
             refused_certificate,
-            f"a certificate and chain that clients can verify, in the file that {words.certificate} names",
+            "a certificate and its chain that clients can verify, in the file that "
+            f"{words.certificate} names",
             "certificate",
         )
 
