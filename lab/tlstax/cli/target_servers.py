@@ -64,7 +64,7 @@ def needs_external(option: str, where: str = "") -> UserMistake:
     there = f" with {where}" if where else ""
     return UserMistake(
         f"{option} needs the address of an external server",
-        remedy=f"give its mysql:// address{there}, or leave the option out",
+        remedy=f"give its mysql:// or postgres:// address{there}, or leave the option out",
     )
 
 

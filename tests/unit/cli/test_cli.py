@@ -97,7 +97,10 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             ("ab", "--a", "server=mysql-9.7", "--b", "server=postgresql-18", "--tls", "1.3,1.3-resumed"),
             "--tls: nothing is left to be measured with resumption = on: PostgreSQL resumes no TLS session",
         ),
-        (("run", "--full-load"), "give its mysql:// address with --server, or leave the option out"),
+        (
+            ("run", "--full-load"),
+            "give its mysql:// or postgres:// address with --server, or leave the option out",
+        ),
         (("run", "--tls-library", "own,OWN!"), "--tls-library: 'OWN!' is not a level of tls_library"),
         (("study", "run", "tax", "--resume"), "there is no run of study tax to resume"),
         (("study", "run", "tax", "--resume", "20260101"), "no run in the store yet"),

@@ -67,7 +67,10 @@ def test_two_that_are_called_the_same_are_refused(second: str) -> None:
 def test_options_need_an_external_server() -> None:
     with pytest.raises(UserMistake, match="--ssl-ca needs the address of an external server") as caught:
         external_among(("mysql-9.7",), options(ssl_ca="ca.pem"), "--set server=")
-    assert caught.value.remedy == "give its mysql:// address with --set server=, or leave the option out"
+    assert (
+        caught.value.remedy
+        == "give its mysql:// or postgres:// address with --set server=, or leave the option out"
+    )
 
 
 def test_commands_say_alike_that_an_option_needs_an_external_server() -> None:
@@ -81,7 +84,7 @@ def test_commands_say_alike_that_an_option_needs_an_external_server() -> None:
     with pytest.raises(UserMistake) as of_argument, accessed(private, print):
         pytest.fail("a private server was started")
     assert of_argument.value.message == of_one.value.message
-    assert of_argument.value.remedy == "give its mysql:// address, or leave the option out"
+    assert of_argument.value.remedy == "give its mysql:// or postgres:// address, or leave the option out"
 
 
 def test_what_is_given_once_is_for_all_and_with_commas_one_for_each(tmp_path: Path) -> None:
