@@ -37,10 +37,11 @@ SELECT COALESCE(client.application_name, ''),
             WHEN client.client_port = -1 THEN 'Socket' ELSE '' END,
        COALESCE(tls.version, ''), COUNT(*)
 FROM pg_stat_activity client LEFT JOIN pg_stat_ssl tls ON tls.pid = client.pid AND tls.ssl
-WHERE client.backend_type = 'client backend' AND client.pid <> pg_backend_pid()
+WHERE COALESCE(client.backend_type, 'client backend') = 'client backend'
+  AND client.usesysid IS NOT NULL AND client.datid IS NOT NULL AND client.pid <> pg_backend_pid()
 GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3
 """
-"""Of others' sessions an ordinary account sees the program's name, and neither address nor encryption."""
+"""Of others' sessions an ordinary account sees the program's name, and no kind, address or encryption."""
 
 
 def read(database: Database) -> dict[str, int]:
