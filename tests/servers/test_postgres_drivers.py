@@ -87,7 +87,7 @@ def without_tls(session: Session, postgresql_build: ServerBuild) -> Iterator[Pri
 def logged(server: PrivateServer, name: str, asked: Any) -> tuple[Any, Any, tuple[ConnectionsSeen, ...], Any]:
     """What the driver says of a job, whom the server's log names meanwhile, and what the server counted."""
     status = server.product.status
-    with server.admin() as admin, server.logins(admin, {asked.account.user}) as seen:
+    with server.admin() as admin, server.logins(admin, asked) as seen:
         assert seen is not None
         before = status.read_status(admin)
         ready, done = measured(name, asked)

@@ -245,7 +245,7 @@ def test_the_log_has_every_connection(server: Started, admin: PostgresDatabase) 
     with server.log.open() as log:
         log.seek(offset)
         lines = log.readlines()
-    seen = login_log.seen(lines, {accounts.LOAD_USER})
+    seen = login_log.seen(lines, {accounts.LOAD_USER}, None)
     assert [(one.connections, one.version) for one in seen] == [(5, "TLSv1.3"), (3, "TLSv1.2"), (1, None)]
     assert seen[1].cipher == "ECDHE-ECDSA-AES256-GCM-SHA384"
     methods = {one.method for one in login_log.connections(lines)}

@@ -167,8 +167,7 @@ def test_the_floor_makes_as_many_connections_as_postgresqls_log_names(
     plain = job(postgresql, name, tls=tls if version else TlsOff(), source_addresses=())
     workload = plain.workload.model_copy(update={"protocol": protocol})
     asked = plain.model_copy(update={"server": PostgreSqlServer(), "workload": workload})
-    users = {postgresql.load_account.user}
-    with postgresql.admin() as admin, postgresql.logins(admin, users) as logged:
+    with postgresql.admin() as admin, postgresql.logins(admin, asked) as logged:
         assert logged is not None
         with LoadClient(floor_command(), asked) as client:
             client.wait_ready(WITHIN_S)

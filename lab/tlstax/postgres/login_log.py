@@ -105,12 +105,13 @@ def seen(
 ) -> tuple[ConnectionsSeen, ...]:
     """The logins of these users, counted by version and cipher suite, the most frequent first.
 
-    Those under another name than `application` are others'; those without a name are not told apart.
+    Those under another name than `application` are others', unless that is None; those without a name are not
+    told apart.
     """
     counts = Counter(
         (login.version, login.cipher)
         for login in connections(lines)
-        if login.user in users and login.application in {None, application}
+        if login.user in users and (application is None or login.application in {None, application})
     )
     return tuple(
         ConnectionsSeen(connections=count, version=version, cipher=cipher)

@@ -327,7 +327,7 @@ class LoginLog(Protocol):
     def seen(
         self, lines: Iterable[str], users: Collection[str], application: str | None
     ) -> tuple[ConnectionsSeen, ...]:
-        """The logins of these users by clients of this name, counted by their encryption."""
+        """The logins of these users by clients of this name, None for any, counted by their encryption."""
         ...
 
 

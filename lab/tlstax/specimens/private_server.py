@@ -303,7 +303,8 @@ class PrivateServer:
         log.begin(database)
         offset = log_bytes(self._process.log_file)
         try:
-            user, name = job.account.user, job.attributes.get("application_name")
+            # A driver says what it likes of itself, and is alone while it is logged.
+            user, name = job.account.user, None if job.driver else job.attributes.get("application_name")
             yield lambda: log.seen(log_lines(self._process.log_file, offset), {user}, name)
         finally:
             log.end(database)

@@ -77,6 +77,7 @@ def test_logins_are_counted_by_what_they_negotiated() -> None:
         ConnectionsSeen(connections=1, version=None, cipher=None),
     )
     assert seen(lines, (), "app (1)") == ()
+    assert seen(lines, {"tlstax_load"}, None) == seen(lines, {"tlstax_load"}, "app (1)")
 
 
 def test_logins_under_another_name_are_not_the_clients() -> None:
