@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -317,6 +318,14 @@ def test_each_case_that_reported_its_warm_up_is_told_in_the_plans_order() -> Non
         ("Connector/J 8.0.16", 2, 6.0),
     ]
     assert [row.case for row in warmups_of(records)] == [NEWER.levels, NEWEST.levels]
+
+
+def test_drivers_that_stand_beside_other_clients_are_named() -> None:
+    study = override(load_study("tax"), "client", ["engine", "pymysql-1.1", "connector-j-9.7"])
+    by_driver = {(case.levels["client"], case.levels["tls"]): case for case in cases(study)}
+    records = [trial(by_driver[client, "1.3"], 0, 6.0) for client in ("pymysql-1.1", "connector-j-9.7")]
+    told = [row.label for row in warmups(study, records) if row.role == WARM_UP]
+    assert [re.match(r"(\S+) [\d.]+, TLS 1.3, ", label)[1] for label in told] == ["PyMySQL", "Connector/J"]  # type: ignore[index]
 
 
 def test_cold_is_the_first_slice_and_warm_the_middle_of_the_last_five() -> None:

@@ -12,7 +12,7 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
 from tlstax.study import Case, Study
-from tlstax.study.labels import driver_label, full_label
+from tlstax.study.labels import driver_label, driver_words, full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core import charts as parts
@@ -95,7 +95,7 @@ def _warmup(case: Case, trials: Sequence[Ready], study: Study) -> Iterator[Row]:
     curves = [_us_per_op(ready) for ready in trials]
     cold = [curve[0][1] for curve in curves]
     warm = [median(us for _, us in curve[-LAST_SLICES:]) for curve in curves]
-    common: dict[str, Any] = {"unit": "us", "label": driver_label(case, study), "case": dict(case.levels)}
+    common: dict[str, Any] = {"unit": "us", "label": _named(case, study), "case": dict(case.levels)}
     yield Row(
         **common,
         role=WARM_UP,
@@ -119,6 +119,12 @@ def _warmup(case: Case, trials: Sequence[Ready], study: Study) -> Iterator[Row]:
                 value=median(us for _, us in slices),
                 more={ELAPSED: median(elapsed_s for elapsed_s, _ in slices), TRIALS: len(slices)},
             )
+
+
+def _named(case: Case, study: Study) -> str:
+    """The case with its driver, by which cases need not be called where clients stand beside one another."""
+    driver, words = driver_words(case.levels, study), driver_label(case, study)
+    return words if driver in words else f"{driver}, {words}"
 
 
 def _us_per_op(ready: Ready) -> list[tuple[float, float]]:
