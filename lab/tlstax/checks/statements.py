@@ -73,12 +73,18 @@ def takes_turns_on_kept(trial: Complete) -> bool:
 def _transactions_show(trial: Complete) -> bool:
     """Whether transactions show what it did, although the server may count the window's late.
 
-    Of a client in turns `together` has them, of any other `transactions_counted`.
+    Of a client in turns `together` has them, of any other `transactions_counted`, where it is known how many
+    its operations are.
     """
     together = trial.evidence.together
     if trial.evidence.slices is None:
-        return trial.server.counted("transactions") is not None
+        return _is_held_to_transactions(trial) and trial.server.counted("transactions") is not None
     return together is not None and "transactions" in together.claims
+
+
+def _is_held_to_transactions(trial: Complete) -> bool:
+    """Whether those of its operations are known, and the server's are its own."""
+    return _is_known(trial.case) and trial.case.address == DIRECT
 
 
 def _is_known(case: CaseLevels) -> bool:
@@ -139,9 +145,7 @@ def transactions_counted(trial: Complete) -> Iterator[Doubt]:
     holds, with the warm-up in it. Where clients took turns on connections that they kept, `together` has it.
     """
     job, counted = trial.evidence.job, trial.server.counted("transactions")
-    if job is None or counted is None or trial.case.address != DIRECT:
-        return
-    if not _is_known(trial.case) or takes_turns_on_kept(trial):
+    if job is None or counted is None or not _is_held_to_transactions(trial) or takes_turns_on_kept(trial):
         return
     each = workloads.transactions_each(job.workload)
     operations = trial.evidence.watched_operations

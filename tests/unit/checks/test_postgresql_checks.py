@@ -254,6 +254,17 @@ def test_of_a_silent_client_in_turns_the_transactions_of_all_show_what_it_did() 
     assert doubts(statements_counted, unseen.model_copy(update={"together": of_selects})) == said
 
 
+def test_of_a_silent_client_alone_transactions_show_what_it_did_where_its_operations_are_known() -> None:
+    """A pooler keeps the server's connections: it has counted nothing of the window while that lasts."""
+    record = trial(client="pgbench").model_copy(update={"window": None})
+    assert doubts(statements_counted, record) == []
+    case = Case(levels={**record.trial.case.levels, "workload": "orders"}, role="treatment")
+    own = record.model_copy(update={"trial": record.trial.model_copy(update={"case": case})})
+    said = [("unknown", "nothing shows how many statements the server ran in the window")]
+    assert doubts(statements_counted, own) == said
+    assert doubts(transactions_counted, own) == []
+
+
 def test_rows_in_the_window_may_be_counted_late() -> None:
     """The window's count is not what rows are held against: it may lack what a connection did last."""
     record = trial("insert")
