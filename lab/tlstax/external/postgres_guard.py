@@ -14,20 +14,21 @@ server is asked for (`postgres.schema.functions_of_others`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
 from tlstax.external.reading import (
-    NUMBER_VALUE,
-    TEXT_VALUE,
+    STAND_INS,
     Creation,
+    Lexis,
     Place,
     Reading,
     Refused,
     SqlText,
     Token,
+    check_quoted,
     end_of_brackets,
     without_end,
     word_set,
@@ -127,7 +128,7 @@ def read(statement: str, place: Place, schema: str, own_functions: Collection[st
 
     `own_functions` are none: no function is made there.
     """
-    text = without_end(_with_stand_ins(_tokens(statement)))
+    text = without_end(_with_stand_ins(_LEXIS.read(statement)))
     if not text.tokens:
         raise Refused("there is no statement in it")
     first = text.tokens[0].word
@@ -166,32 +167,6 @@ def _plain(tokens: Collection[Token]) -> str:
     return " ".join(token.text for token in tokens)
 
 
-def _tokens(statement: str) -> SqlText:
-    """The statement's tokens, in which no setting of the server's makes a difference. Raises Refused."""
-    tokens: list[Token] = []
-    plain: list[str] = []
-    position, is_apart = 0, True
-    while position < len(statement):
-        match = _TOKEN.match(statement, position)
-        if match is None:
-            raise Refused(_unreadable(statement[position]))
-        sort, text = str(match.lastgroup), match[0]
-        if sort in {"space", "comment"}:
-            if "/*" in text[2:]:
-                raise Refused("it has a comment within a comment; write it without")
-            plain.append(" " * len(text))
-            is_apart = True
-        else:
-            _check_token(sort, text)
-            if tokens and not is_apart:
-                _check_pair(tokens[-1], sort, text)
-            tokens.append(Token(sort, text, position, match.end(), is_apart))
-            plain.append(text)
-            is_apart = False
-        position = match.end()
-    return SqlText("".join(plain), tuple(tokens))
-
-
 _UNREADABLE: Final = {
     "$": "it has a dollar sign; write texts in single quotes, and {name} for a parameter",
     "'": "a quote (') is not closed",
@@ -203,12 +178,9 @@ _UNREADABLE: Final = {
 }
 
 
-def _unreadable(character: str) -> str:
-    if character in _UNREADABLE:
-        return _UNREADABLE[character]
-    if character.isprintable() and not character.isascii():
-        return f"it has {character} outside of quotes"
-    return f"it has the character {character!a} where none can be read for sure"
+def _check_comment(sort: str, text: str) -> None:
+    if sort == "comment" and "/*" in text[2:]:
+        raise Refused("it has a comment within a comment; write it without")
 
 
 def _check_token(sort: str, text: str) -> None:
@@ -216,14 +188,7 @@ def _check_token(sort: str, text: str) -> None:
         raise Refused(f"{text} is not among the operators that are let through, or needs a space in it")
     if sort not in {"text", "name"}:
         return
-    if "\\" in text:
-        raise Refused(
-            "what a backslash means depends on the server's settings; write CHR(92) in place of one"
-        )
-    if NUMBER_VALUE in text or TEXT_VALUE in text:
-        raise Refused("a parameter stands between quotes; write {name} without them")
-    if any(character < " " and character not in "\t\r\n" for character in text) or "\x7f" in text:
-        raise Refused("it has a control character between quotes; write it as CHR(n)")
+    check_quoted(text, "settings", "CHR")
     if sort == "name" and not (text.isascii() and text.isprintable()):
         raise Refused("a name has letters other than those of ASCII")
 
@@ -238,12 +203,15 @@ def _check_pair(before: Token, sort: str, text: str) -> None:
         raise Refused(f"{before.text}{text} can be read as a name or as a number")
 
 
+_LEXIS: Final = Lexis(_TOKEN, _check_comment, _check_token, _check_pair, _UNREADABLE)
+"""In which no setting of the server's makes a difference."""
+
+
 def _with_stand_ins(text: SqlText) -> SqlText:
     """The text with a value for each parameter. Refused where one could be more than a value."""
     if all(token.sort != "value" for token in text.tokens):
         return text
     parts = []
-    stand_ins = {NUMBER_VALUE: "7", TEXT_VALUE: "'x'"}
     for before, token in pairwise((None, *text.tokens)):
         assert token is not None  # noqa: S101 (only the first of all is none)
         if before is not None and not token.is_apart:
@@ -251,8 +219,8 @@ def _with_stand_ins(text: SqlText) -> SqlText:
             fits_after = before.sort != "value" or token.text in _AFTER_VALUE
             if not (fits_before and fits_after):
                 raise Refused("something touches a parameter; put a space between the two")
-        parts.append((" " if token.is_apart else "") + stand_ins.get(token.text, token.text))
-    return _tokens("".join(parts))
+        parts.append((" " if token.is_apart else "") + STAND_INS.get(token.text, token.text))
+    return _LEXIS.read("".join(parts))
 
 
 def _set(tokens: tuple[Token, ...]) -> Reading:
@@ -333,6 +301,3 @@ def _check_words(tokens: tuple[Token, ...], names: frozenset[str]) -> None:
             continue
         if token.word not in KEYWORDS and token.text.lower() not in names:
             raise Refused(f"tlstax does not know the word {token.text} there")
-
-
-Check = Callable[[tuple[Token, ...], frozenset[str]], None]

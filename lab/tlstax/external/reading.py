@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 from tlstax.sql.schema_objects import Kind, Thing
 
@@ -109,6 +110,73 @@ class SqlText:
 
     plain: str
     tokens: tuple[Token, ...]
+
+
+@dataclass(frozen=True)
+class Lexis:
+    """How one product's text is cut into tokens: `pattern` has a group for each sort of token.
+
+    `check_comment` and `check_token` are given the sort and the text, `check_pair` also the token that a text
+    touches; they raise Refused where another server, or another setting of it, would read something else.
+    `unreadable` says what is wrong with a character that begins no token, `hint` what to do about letters.
+    """
+
+    pattern: re.Pattern[str]
+    check_comment: Callable[[str, str], None]
+    check_token: Callable[[str, str], None]
+    check_pair: Callable[[Token, str, str], None]
+    unreadable: Mapping[str, str]
+    hint: str = ""
+
+    def read(self, statement: str) -> SqlText:
+        """The statement's tokens. Raises Refused."""
+        tokens: list[Token] = []
+        plain: list[str] = []
+        position, is_apart = 0, True
+        while position < len(statement):
+            match = self.pattern.match(statement, position)
+            if match is None:
+                raise Refused(self._why_not(statement[position]))
+            sort, text = str(match.lastgroup), match[0]
+            if sort in {"space", "comment"}:
+                self.check_comment(sort, text)
+                plain.append(" " * len(text))
+                is_apart = True
+            else:
+                self.check_token(sort, text)
+                if tokens and not is_apart:
+                    self.check_pair(tokens[-1], sort, text)
+                tokens.append(Token(sort, text, position, match.end(), is_apart))
+                plain.append(text)
+                is_apart = False
+            position = match.end()
+        return SqlText("".join(plain), tuple(tokens))
+
+    def _why_not(self, character: str) -> str:
+        if character in self.unreadable:
+            return self.unreadable[character]
+        if character.isprintable() and not character.isascii():
+            return f"it has {character} outside of quotes{self.hint}"
+        return f"it has the character {character!a} where none can be read for sure"
+
+
+def check_quoted(text: str, settings: str, function: str) -> None:
+    """Refused for what could be read otherwise between quotes.
+
+    What a backslash means depends on the `settings` named; `function` makes a character of its number.
+    """
+    if "\\" in text:
+        raise Refused(
+            f"what a backslash means depends on the server's {settings}; write {function}(92) in place of one"
+        )
+    if NUMBER_VALUE in text or TEXT_VALUE in text:
+        raise Refused("a parameter stands between quotes; write {name} without them")
+    if any(character < " " and character not in "\t\r\n" for character in text) or "\x7f" in text:
+        raise Refused(f"it has a control character between quotes; write it as {function}(n)")
+
+
+STAND_INS: Final = {NUMBER_VALUE: "7", TEXT_VALUE: "'x'"}
+"""What stands for a parameter's value once it is known that it can be no more than a value."""
 
 
 def word_set(*texts: str) -> frozenset[str]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from tlstax.external.reading import NUMBER_VALUE, TEXT_VALUE, Refused, SqlText, Token, word_set
+from tlstax.external.reading import STAND_INS, Lexis, Refused, SqlText, Token, check_quoted, word_set
 
 NUMBERS_AND_TEXTS = word_set(
     "INT INTEGER TINYINT SMALLINT MEDIUMINT BIGINT CHAR CHARACTER VARCHAR VARBINARY DECIMAL NUMERIC",
@@ -136,8 +136,6 @@ TRANSACTION_CONTROL = (
 )
 
 
-_STAND_INS = {NUMBER_VALUE: "7", TEXT_VALUE: "'x'"}
-
 _TOKEN = re.compile(
     r"""
     (?P<space> [ \t\r\n]+ )
@@ -152,31 +150,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-
-
-def read(statement: str) -> SqlText:
-    """The statement's tokens. Raises Refused where another mode or version would find others."""
-    tokens: list[Token] = []
-    plain: list[str] = []
-    position, is_apart = 0, True
-    while position < len(statement):
-        match = _TOKEN.match(statement, position)
-        if match is None:
-            raise Refused(_unreadable(statement[position]))
-        sort, text = str(match.lastgroup), match[0]
-        if sort in {"space", "comment"}:
-            _check_comment(sort, text)
-            plain.append(" " * len(text))
-            is_apart = True
-        else:
-            _check_token(sort, text)
-            if tokens and not is_apart:
-                _check_pair(tokens[-1], sort, text)
-            tokens.append(Token(sort, text, position, match.end(), is_apart))
-            plain.append(text)
-            is_apart = False
-        position = match.end()
-    return SqlText("".join(plain), tuple(tokens))
 
 
 def with_stand_ins(text: SqlText) -> SqlText:
@@ -196,7 +169,7 @@ def with_stand_ins(text: SqlText) -> SqlText:
             if other.sort != "mark" or other.text in {"@", "@@", "."}:
                 raise Refused("something touches a parameter; put a space between the two")
         before = token
-        parts.append((" " if token.is_apart else "") + _STAND_INS.get(token.text, token.text))
+        parts.append((" " if token.is_apart else "") + STAND_INS.get(token.text, token.text))
     return read("".join(parts))
 
 
@@ -213,14 +186,7 @@ def _check_comment(sort: str, text: str) -> None:
 def _check_token(sort: str, text: str) -> None:
     if sort not in {"text", "name"}:
         return
-    if "\\" in text:
-        raise Refused(
-            "what a backslash means depends on the server's sql_mode; write CHAR(92) in place of one"
-        )
-    if NUMBER_VALUE in text or TEXT_VALUE in text:
-        raise Refused("a parameter stands between quotes; write {name} without them")
-    if any(character < " " and character not in "\t\r\n" for character in text) or "\x7f" in text:
-        raise Refused("it has a control character between quotes; write it as CHAR(n)")
+    check_quoted(text, "sql_mode", "CHAR")
     if sort == "name" and (text[-2] == " " or not text.isprintable()):
         raise Refused("a name has a space at its end or a character that cannot be printed")
 
@@ -243,12 +209,19 @@ _UNREADABLE = {
 }
 
 
-def _unreadable(character: str) -> str:
-    if character in _UNREADABLE:
-        return _UNREADABLE[character]
-    if character.isprintable() and not character.isascii():
-        return f"it has {character} outside of quotes; write such a name in backquotes"
-    return f"it has the character {character!a} where none can be read for sure"
+_LEXIS = Lexis(
+    _TOKEN,
+    _check_comment,
+    _check_token,
+    _check_pair,
+    _UNREADABLE,
+    hint="; write such a name in backquotes",
+)
+
+
+def read(statement: str) -> SqlText:
+    """The statement's tokens. Raises Refused where another mode or version would find others."""
+    return _LEXIS.read(statement)
 
 
 def is_character_set(item: Collection[Token]) -> bool:
