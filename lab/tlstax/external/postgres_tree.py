@@ -6,15 +6,14 @@ As in `sql_tree`, sqlglot's word is not taken for anything but which names are t
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-import sqlglot
 from sqlglot import expressions as exp
 from sqlglot.expressions import Expr
 
+from tlstax.external.parsing import parsed
 from tlstax.external.reading import (
     Creation,
     Reading,
@@ -64,7 +63,7 @@ def read(text: SqlText, schema: str, check_words: Check) -> Reading:
     `functions` of the reading are columns that stand behind a table's name: PostgreSQL takes such a one for a
     function of the row where there is no column of its name.
     """
-    tree = _parsed(text)
+    tree = parsed(text, "postgres")
     common = frozenset(_name(one.args["alias"].this) for one in tree.find_all(exp.CTE))
     names = _check_nodes(tree, schema, common)
     check_words(text.tokens, names)
@@ -114,24 +113,6 @@ def _of_create(tree: Expr, tables: Sequence[Expr], reading: Reading) -> Reading:
         writes=frozenset(referred - {name}),
         reads=others - referred,
     )
-
-
-def _parsed(text: SqlText) -> Expr:
-    """The statement's tree; every quoted text and name is where sqlglot sees one. Raises Refused."""
-    logging.getLogger("sqlglot").disabled = True
-    try:
-        quoted = {
-            (one.start, one.end + 1)
-            for one in sqlglot.tokenize(text.plain, dialect="postgres")
-            if one.token_type.name in {"STRING", "IDENTIFIER"}
-        }
-        trees = sqlglot.parse(text.plain, dialect="postgres", error_level=sqlglot.ErrorLevel.RAISE)
-    except Exception as error:  # whatever it makes of a text that is no SQL
-        raise Refused("tlstax cannot read it to its end") from error
-    expected = {(one.start, one.end) for one in text.tokens if one.sort in {"text", "name"}}
-    if quoted != expected or len(trees) != 1 or trees[0] is None:
-        raise Refused("tlstax cannot read it for sure")
-    return trees[0]
 
 
 def _check_nodes(tree: Expr, schema: str, common: frozenset[str]) -> frozenset[str]:

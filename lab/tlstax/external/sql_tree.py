@@ -6,17 +6,16 @@ which names are tables. It is imported by `sql_guard` when there is a statement 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-import sqlglot
 from sqlglot import expressions as exp
 from sqlglot.expressions import Expr
 from sqlglot.generators.mysql import MySQLGenerator
 
 from tlstax.external import sql_text
+from tlstax.external.parsing import Range, parsed
 from tlstax.external.reading import (
     Creation,
     Reading,
@@ -70,7 +69,7 @@ _ARGUMENTS = {
 
 def read(text: SqlText, schema: str) -> tuple[str, Reading]:
     """The kind of statement as sqlglot names it, and what it does to tables. Raises Refused."""
-    tree = _parsed(text)
+    tree = parsed(text, "mysql", _prefixed(text))
     names = _check_nodes(tree, schema)
     _check_words(text.tokens, names)
     reads = frozenset(checked_name(table.name) for table in _own_tables(tree) if not _is_dual(table))
@@ -90,27 +89,13 @@ def read(text: SqlText, schema: str) -> tuple[str, Reading]:
     raise Refused(f"it is read as {kind}, which is not let through there")
 
 
-def _parsed(text: SqlText) -> Expr:
-    """The statement's tree; every quoted text and name is where sqlglot sees one. Raises Refused."""
-    logging.getLogger("sqlglot").disabled = True
-    try:
-        quoted = {
-            (one.start, one.end + 1)
-            for one in sqlglot.tokenize(text.plain, dialect="mysql")
-            if one.token_type.name in {"STRING", "IDENTIFIER"}
-        }
-        trees = sqlglot.parse(text.plain, dialect="mysql", error_level=sqlglot.ErrorLevel.RAISE)
-    except Exception as error:  # whatever it makes of a text that is no SQL
-        raise Refused("tlstax cannot read it to its end") from error
-    expected = {(one.start, one.end) for one in text.tokens if one.sort in {"text", "name"}}
-    prefixed = {
+def _prefixed(text: SqlText) -> frozenset[Range]:
+    """Texts that a word touches, as in _utf8mb4'x' and x'00'."""
+    return frozenset(
         (after.start, after.end)
         for one, after in pairwise(text.tokens)
         if one.sort == "word" and after.sort == "text" and not after.is_apart
-    }
-    if not expected - prefixed <= quoted <= expected or len(trees) != 1 or trees[0] is None:
-        raise Refused("tlstax cannot read it for sure")
-    return trees[0]
+    )
 
 
 def _check_nodes(tree: Expr, schema: str) -> frozenset[str]:
