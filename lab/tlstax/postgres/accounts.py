@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 import secrets
 from collections.abc import Iterable
 from typing import Final
 
+from tlstax.postgres import scram
 from tlstax.postgres.database import apart
 from tlstax.sql import answers
 from tlstax.sql.credentials import Credentials
@@ -61,10 +61,9 @@ def scram_secret(password: str, iterations: int = ITERATIONS, salt: bytes | None
     Every version from 10 on takes any number of iterations so, whether it has `scram_iterations` or not.
     """
     salt = secrets.token_bytes(_SALT_BYTES) if salt is None else salt
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode("ascii"), salt, iterations)
-    stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
-    server = hmac.digest(salted, b"Server Key", "sha256")
-    kept_salt, kept_stored, kept_server = (base64.b64encode(part).decode() for part in (salt, stored, server))
+    client_key, server_key = scram.keys(password.encode("ascii"), salt, iterations)
+    parts = (salt, hashlib.sha256(client_key).digest(), server_key)
+    kept_salt, kept_stored, kept_server = (base64.b64encode(part).decode() for part in parts)
     return f"SCRAM-SHA-256${iterations}:{kept_salt}${kept_stored}:{kept_server}"
 
 

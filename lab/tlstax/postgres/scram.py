@@ -66,12 +66,11 @@ class ScramClient:
         nonce, salt, iterations = _server_first(server_first)
         if not nonce.startswith(self._nonce) or len(nonce) == len(self._nonce):
             raise ScramError("the server's nonce does not continue the client's")
-        salted = hashlib.pbkdf2_hmac("sha256", self._password, salt, iterations)
+        client_key, server_key = keys(self._password, salt, iterations)
         without_proof = b"c=" + self._binding + b",r=" + nonce
         signed = b",".join((self._bare, server_first, without_proof))
-        key = _hmac(salted, b"Client Key")
-        proof = _xor(key, _hmac(hashlib.sha256(key).digest(), signed))
-        self._signature = _hmac(_hmac(salted, b"Server Key"), signed)
+        proof = _xor(client_key, _hmac(hashlib.sha256(client_key).digest(), signed))
+        self._signature = _hmac(server_key, signed)
         return without_proof + b",p=" + base64.b64encode(proof)
 
     def verify(self, server_final: bytes) -> None:
@@ -81,6 +80,12 @@ class ScramClient:
         if not self._signature or not hmac.compare_digest(said, expected):
             raise ScramError("the server did not prove that it knows the password")
         self.is_verified = True
+
+
+def keys(password: bytes, salt: bytes, iterations: int) -> tuple[bytes, bytes]:
+    """ClientKey and ServerKey, of which the other side keeps a hash and the key (RFC 5802, section 3)."""
+    salted = hashlib.pbkdf2_hmac("sha256", password, salt, iterations)
+    return _hmac(salted, b"Client Key"), _hmac(salted, b"Server Key")
 
 
 def end_point_of(certificate: bytes) -> bytes | None:
