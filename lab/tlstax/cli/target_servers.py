@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import tell
 from tlstax.study.product import is_postgresql_url
-from tlstax.study.server_abilities import EXTERNAL_POSTGRESQL, UNNAMED, ServerAbilities, abilities_named
+from tlstax.study.server_abilities import EXTERNAL_POSTGRESQL, UNNAMED, ServerAbilities, product_named
 from tlstax.support.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def external_url(server: str | None) -> str:
 
 def is_of_postgresql(server: str | None) -> bool:
     """Whether a server of --server is a PostgreSQL, by its address or by its name."""
-    known = None if server is None else abilities_named(server)
-    return is_postgresql_url(server or "") or (known is not None and known.product == "postgresql")
+    return is_postgresql_url(server or "") or product_named(server) == "postgresql"
 
 
 def check_known_url(url: str) -> None:
