@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,3 +73,16 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 def all_gone(processes: list[psutil.Process]) -> bool:
     return not any(map(runs, processes))
+
+
+@contextmanager
+def long_run(home: Home, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """A long run that has some trials on disk; it is ended with the block."""
+    process = home.start("run", *words)
+    try:
+        wait_until(lambda: home.trials() >= 3 or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()

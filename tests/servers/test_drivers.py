@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 from command_line import wait_until
-from driver_jobs import BY_ID, command, connections_of, failed, job, measured
+from driver_jobs import BY_ID, command, connections_of, failed, job, measured, obtainable
 from load_jobs import ROWS, WITHIN_S
 from processes import family, lives, runs
 
@@ -82,10 +81,7 @@ FETCHED = {name for name in NEWEST_TLS if DRIVERS[name].folder in {"php", "perl"
     ]
 )
 def name(request: pytest.FixtureRequest) -> str:
-    """A driver; one in Go is left out where there is no Go, which Debian 12 has too old a version of."""
-    if "go" in DRIVERS[request.param].needs and shutil.which("go") is None:
-        pytest.skip("there is no Go on this machine")
-    return str(request.param)
+    return obtainable(str(request.param))
 
 
 @pytest.fixture

@@ -15,22 +15,18 @@ from dataclasses import replace
 
 import psutil
 import pytest
+from path_trials import assert_valid, tried
 from processes import lives
 
 from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import obtain_path, open_path
 from tlstax.observers.machine import describe_machine
-from tlstax.plan.jobs import job_for
-from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench, Equipment, Needs, PrivateBench, Wanted, private_bench
-from tlstax.run.trial import run_trial
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.stats.outcomes import outcomes
-from tlstax.study import Case, Level
-from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, PATHS, PGBOUNCERS, UNIX_SOCKET
-from tlstax.study.tls_levels import ENDS_TLS, PROTECTION
+from tlstax.study.tls_levels import PROTECTION
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
 OF_MYSQL = tuple(path for path in PATHS if path not in PGBOUNCERS)
@@ -54,24 +50,6 @@ def bench(session: Session, mysql_build: ServerBuild) -> Iterator[PrivateBench]:
             obtain_path(path, lambda _: None)
             running[path, False] = stack.enter_context(open_path(path, ends_of(bench, session)))
         yield replace(bench, paths=running)
-
-
-def tried(bench: Bench, path: str, duration_s: float = 0.4, **changes: Level) -> TrialRecord:
-    tls = "1.3" if path in ENDS_TLS else "off"
-    levels: dict[str, Level] = {
-        "workload": "reconnect",
-        "connections": 2,
-        "tls": tls,
-        "path": path,
-        **changes,
-    }
-    terms = bench.terms_of(CaseLevels.of(levels)).model_copy(update={"duration_s": duration_s})
-    trial = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
-    return run_trial(trial, job_for(CaseLevels.of(levels), terms, sequence=0), bench)
-
-
-def assert_valid(record: TrialRecord) -> None:
-    assert (record.verdict.value, record.verdict.reasons) == ("valid", ())
 
 
 @pytest.mark.parametrize("path", OF_MYSQL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 from command_line import Home
-from driver_jobs import command, connections_of, failed, job, measured
+from driver_jobs import command, connections_of, failed, job, measured, obtainable
 from load_jobs import ROWS, WITHIN_S
 from processes import family, runs
 
@@ -64,10 +63,7 @@ ADD_ONE = Statement(sql="UPDATE sbtest1 SET k=k+1 WHERE id={id}", parameters={"i
     ]
 )
 def name(request: pytest.FixtureRequest) -> str:
-    """A driver; one in Go is left out where there is no Go, which Debian 12 has too old a version of."""
-    if "go" in DRIVERS[request.param].needs and shutil.which("go") is None:
-        pytest.skip("there is no Go on this machine")
-    return str(request.param)
+    return obtainable(str(request.param))
 
 
 @pytest.fixture

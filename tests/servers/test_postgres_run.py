@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import WITHIN_S, Home, all_gone, wait_until
+from command_line import WITHIN_S, Home, all_gone, long_run, wait_until
 from processes import command_of, family
 
 from tlstax.records.trial import TrialRecord
@@ -179,15 +179,8 @@ def session_of(process: subprocess.Popen[str]) -> Path:
 
 @pytest.fixture
 def running(home: Home) -> Iterator[subprocess.Popen[str]]:
-    """A long run that has some trials on disk."""
-    process = home.start("run", *LONG)
-    try:
-        wait_until(lambda: home.trials() >= 3 or process.poll() is not None)
-        assert process.poll() is None, process.communicate()
+    with long_run(home, *LONG) as process:
         yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing(

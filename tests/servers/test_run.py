@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from command_line import WITHIN_S, Home, all_gone, wait_until
+from command_line import WITHIN_S, Home, all_gone, long_run, wait_until
 from processes import family
 
 from small_disk import small_disk
@@ -32,15 +32,8 @@ def home(tmp_path: Path, mariadb_build: object) -> Home:
 
 @pytest.fixture
 def running(home: Home) -> Iterator[subprocess.Popen[str]]:
-    """A long run that has some trials on disk."""
-    process = home.start("run", *LONG)
-    try:
-        wait_until(lambda: home.trials() >= 3 or process.poll() is not None)
-        assert process.poll() is None, process.communicate()
+    with long_run(home, *LONG) as process:
         yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def server_of(process: subprocess.Popen[str]) -> psutil.Process:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from own_study import STUDY
 from tlstax.contract import Digits, Offset, Sequence, UniformInt
 from tlstax.study import Study, load_study, override, parse_study, study_toml
 from tlstax.study.files import load_workload, parse_workload
@@ -18,19 +19,6 @@ from tlstax.topics.core.facts import own_workloads
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "orders.toml"
 TABLES = {"sbtest": "sbtest1", "people": "people"}
-
-STUDY = """
-name = "mine"
-title = "t"
-question = "q"
-baseline = { tls = "off" }
-[factors]
-tls = ["off", "1.3"]
-connections = [2]
-workload = ["orders", "point-select"]
-[[workloads.orders.transactions]]
-statements = [{ sql = "SELECT k FROM {table} WHERE id={id}" }]
-"""
 
 
 def parsed(transactions: str, head: str = 'name = "mine"') -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fake_trials import whole_tax
+from own_study import STUDY
 from tlstax.plan.order import cases
 from tlstax.study import Study, override, parse_study
 from tlstax.support.errors import UserMistake
@@ -19,19 +20,6 @@ TEXTS = {
     "tls=1.2,workload=point-select": "treatment",
 }
 """The cases of tax on kept connections in their order, by the fewest levels that choose each."""
-
-OF_THE_USER = """
-name = "mine"
-title = "t"
-question = "q"
-baseline = { tls = "off" }
-[factors]
-tls = ["off", "1.3"]
-connections = [2]
-workload = ["orders", "point-select"]
-[[workloads.orders.transactions]]
-statements = [{ sql = "SELECT k FROM {table} WHERE id={id}" }]
-"""
 
 
 def mistake(text: str, *, option: str | None = None, study: Study = TAX) -> str:
@@ -65,7 +53,7 @@ def test_a_number_may_be_written_as_one() -> None:
 
 
 def test_a_workload_of_the_users_own_is_a_level_as_well() -> None:
-    study = parse_study(OF_THE_USER, where="mine.toml")
+    study = parse_study(STUDY, where="mine.toml")
     assert chosen_case(study, "tls=1.3,workload=orders").levels["workload"] == "orders"
     assert mistake("workload=oders", study=study).startswith("--case: 'oders' is not a level of workload")
     assert mistake("tls=orders", study=study).startswith("--case: 'orders' is not a level of tls")
