@@ -16,12 +16,16 @@ from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.specimens.shared_pages import BurnPage
 from tlstax.sql.table_rows import TableContent
 from tlstax.study import workloads
 
-CONNECTS = 20
-BURN_NS = 60_000_000
+CONNECTS = 6
+BURN_NS = 200_000_000
 """In each answer of the server's: many times what a connection costs by itself, which is known less well."""
+
+ROUNDS = 3
+"""Of which the middle one counts: what else the server does costs more where others keep the caches busy."""
 
 WITHIN = 0.02
 
@@ -58,18 +62,24 @@ def test_what_was_burned_in_processes_of_a_moment_is_counted(
             server.prepare_table(TableContent(rows=ROWS, seed=1))
             page, asked = server.burn_page, reconnects(server)
             assert page is not None
-            used_us: list[float] = []
-            for amount_ns in (0, BURN_NS):
-                page.ask(amount_ns)
-                before, before_us = page.read(), clock.read_us()
-                _, done = measured(asked)
-                assert done.errors == ()
-                after_us, _ = clock.read_settled(comes_and_goes=True)
-                used_us.append(after_us - before_us)
-                burnt = page.read().since(before)
-                page.ask(0)
-            assert burnt.calls >= 2 * CONNECTS
-            burned_us = burnt.cpu_ns / 1e3
-            assert burned_us > 10 * used_us[0]
-            assert used_us[1] - used_us[0] == pytest.approx(burned_us, rel=WITHIN)
-            print(f"{source}: {(used_us[1] - used_us[0]) / burned_us:.4f}")  # noqa: T201
+            shares = sorted(_counted_share(page, asked, clock) for _ in range(ROUNDS))
+            assert shares[ROUNDS // 2] == pytest.approx(1, abs=WITHIN)
+            print(f"{source}: {shares}")  # noqa: T201
+
+
+def _counted_share(page: BurnPage, asked: Job, clock: TreeClock) -> float:
+    """The CPU time that the clock counts more where the server burns some, divided by what it burned."""
+    used_us: list[float] = []
+    for amount_ns in (0, BURN_NS):
+        page.ask(amount_ns)
+        before, before_us = page.read(), clock.read_us()
+        _, done = measured(asked)
+        assert done.errors == ()
+        after_us, _ = clock.read_settled(comes_and_goes=True)
+        used_us.append(after_us - before_us)
+        burnt = page.read().since(before)
+        page.ask(0)
+    assert burnt.calls >= 2 * CONNECTS
+    burned_us = burnt.cpu_ns / 1e3
+    assert burned_us > 10 * used_us[0]
+    return (used_us[1] - used_us[0]) / burned_us

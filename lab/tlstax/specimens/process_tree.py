@@ -142,9 +142,7 @@ class ProcessTree:
         members = [member for member in self._found() if not member.has_ended]
         for member in members:
             _send(member, signal.SIGKILL)
-        until = time.monotonic() + WITHIN_S
-        while any(_runs(member) for member in members) and time.monotonic() < until:
-            time.sleep(POLL_S)
+        _wait_for(members)
         self._forget_group()
 
     def _begin_at(self, pid: int) -> None:
@@ -187,16 +185,19 @@ def _member(pid: int, fields: list[str]) -> Member:
 
 
 def end_those_in(folder: Path) -> None:
-    """Kill the processes that work in a folder or below it and that no terminal has started.
+    """Kill those that work in a folder or below it and that no terminal has started; wait for their end.
 
     It is for what a killed laboratory has left of servers that were paused: their first process is known, and
     ends them when it runs, but nobody lets it run any more. A server's processes stay in its data's folder.
     """
+    members = []
     for pid, fields in stats():
         with contextlib.suppress(OSError):
             place = Path(f"/proc/{pid}/cwd").readlink()
             if place.is_relative_to(folder) and fields[_TERMINAL] == "0":
-                _send(_member(pid, fields), signal.SIGKILL)
+                members.append(_member(pid, fields))
+                _send(members[-1], signal.SIGKILL)
+    _wait_for(members)
 
 
 def stats(root: Path = ROOT) -> Iterator[tuple[int, list[str]]]:
@@ -241,6 +242,13 @@ def _send(member: Member, number: signal.Signals) -> None:
 def _is_same(member: Member) -> bool:
     fields = stat_of(member.pid)
     return bool(fields) and int(fields[_STARTED]) == member.started_ticks
+
+
+def _wait_for(members: list[Member]) -> None:
+    """Until those that were killed have ended: a signal is sent in no time, an end may take some."""
+    until = time.monotonic() + WITHIN_S
+    while any(_runs(member) for member in members) and time.monotonic() < until:
+        time.sleep(POLL_S)
 
 
 def _runs(member: Member) -> bool:
