@@ -13,19 +13,20 @@ from fake_openssl_study import openssl_run, openssl_study, small_openssl_run
 from fake_trials import crashed
 from planted_series import HALF_OF_WIGGLE, series_of, steady, wiggling
 from tlstax.records.trial import StoredRun
-from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
-from tlstax.results.rows import Row
+from tlstax.results.rows import Row, Told
 from tlstax.stats.series import Series
 from tlstax.study import Case, Contrast, Level, Statement, load_study
 from tlstax.study.factors import CaseLevels
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
+from tlstax.topics.core.topic import Run
 from tlstax.topics.statements import (
     CASE,
     COUNTED,
     PLAINTEXT,
     STATEMENT,
+    TOPIC,
     best_without_hindsight,
     bound_words,
     counts_of,
@@ -425,22 +426,26 @@ OPENSSL_35 = "OpenSSL 3.5 is better than 3.0"
 PLANTED = ("reconnect", "1.3", "off")
 
 
+def told_of(run: StoredRun) -> Told:
+    """What the topic alone says of a run: the document has all others besides."""
+    return TOPIC.told(Run(run))
+
+
 @cache
-def shown() -> RunDocument:
-    return document(small_openssl_run())
+def shown() -> Told:
+    return told_of(small_openssl_run())
 
 
 def mode(levels: dict[str, str | int]) -> tuple[str | int, ...]:
     return levels["workload"], levels["tls"], levels["resumption"]
 
 
-def result_of(found: RunDocument, says: str) -> Row:
-    return next(row for row in found.rows_of("statements", role=STATEMENT) if row.label.startswith(says))
+def result_of(told: Told, says: str) -> Row:
+    return next(row for row in told.rows if row.role == STATEMENT and row.label.startswith(says))
 
 
-def cases_of(found: RunDocument, statement: Row, role: str = CASE) -> list[Row]:
-    rows = found.rows_of("statements", role=role)
-    return [row for row in rows if row.word("statement") == statement.label]
+def cases_of(told: Told, statement: Row, role: str = CASE) -> list[Row]:
+    return [row for row in told.rows if row.role == role and row.word("statement") == statement.label]
 
 
 def narrowed(run: StoredRun, *, keep_connections: int) -> StoredRun:
@@ -451,7 +456,7 @@ def narrowed(run: StoredRun, *, keep_connections: int) -> StoredRun:
 
 def test_a_statement_that_holds_in_some_cases_held_in_part() -> None:
     result = result_of(shown(), OPENSSL_35)
-    (sentence,) = (said for said in shown().topics["statements"].sentences if OPENSSL_35 in said)
+    (sentence,) = (said for said in shown().sentences if OPENSSL_35 in said)
     assert result.judgement == "held in part"
     assert counts(result) == (2, 0, 10, 0)
     assert re.search(r"; 10 were alike within 5 % \(", sentence)
@@ -491,26 +496,25 @@ def test_a_library_that_seems_to_matter_in_plaintext_is_told() -> None:
         if done and levels["tls_library"] == "openssl-3.5.5" and levels["tls"] == "off":
             done = done.model_copy(update={"elapsed_s": done.elapsed_s / 1.2})
         faster.append(record.model_copy(update={"done": done}))
-    result = result_of(document(run.model_copy(update={"trials": tuple(faster)})), OPENSSL_35)
+    result = result_of(told_of(run.model_copy(update={"trials": tuple(faster)})), OPENSSL_35)
     assert any("in plaintext" in caveat and "prove nothing" in caveat for caveat in result.caveats)
 
 
 def test_nothing_measured_is_a_verdict_too() -> None:
     run = openssl_run(openssl_study(connections=(2,)), blocks=1)
     nothing = run.model_copy(update={"trials": tuple(crashed(record.trial) for record in run.trials)})
-    found = document(nothing)
-    told = found.topics["statements"]
+    told = told_of(nothing)
     assert {row.judgement for row in told.rows} == {"inconclusive"}
     assert all(said.endswith(": nothing that was measured bears on it") for said in told.sentences)
 
 
 def test_one_block_tells_no_verdict() -> None:
-    found = document(openssl_run(openssl_study(connections=(2,)), blocks=1))
-    assert {row.judgement for row in found.rows_of("statements", role=STATEMENT)} == {"inconclusive"}
+    told = told_of(openssl_run(openssl_study(connections=(2,)), blocks=1))
+    assert {row.judgement for row in told.rows if row.role == STATEMENT} == {"inconclusive"}
 
 
 def test_the_answer_of_such_a_study_is_its_verdicts() -> None:
-    said = headline(shown())
+    said = headline(document(narrowed(small_openssl_run(), keep_connections=8)))
     assert len(said) == 3
     assert said[1].startswith("“OpenSSL 3.5 is better than 3.0, in some cases by much” (Kravtchuk, Oracle")
     assert "held in part" in said[1]
@@ -562,8 +566,8 @@ def test_the_best_is_chosen_where_one_is_best() -> None:
 
 
 def test_one_number_of_connections_needs_no_ladder() -> None:
-    found = document(narrowed(small_openssl_run(), keep_connections=8))
-    assert result_of(found, OPENSSL_35).judgement == "held in part"
+    told = told_of(narrowed(small_openssl_run(), keep_connections=8))
+    assert result_of(told, OPENSSL_35).judgement == "held in part"
 
 
 NEW_IS_BETTER = Statement(
