@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib import resources
 from math import exp, log, sqrt
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -200,6 +201,65 @@ def test_what_was_not_scaled_has_room_for_another_machine_and_shares_have_not() 
         left_out_error=0.0,
         unquiet=0.0,
     )
+
+
+def test_counts_are_no_faster_on_another_machine() -> None:
+    """Measured here or not, they are as well known as there, but for the number of mixes that tell."""
+    model = there()
+    here, spare = scaled(model, measured(list(CELLS)), HERE), model.alone[SENT].spare
+    reach = float(stdtrit(len(CELLS), 0.975) / stdtrit(spare, 0.975))
+    assert half_of(here.busy[SENT].predicted(parts_of(CELLS[1]))) == pytest.approx(
+        reach * half_of(model.busy[SENT].predicted(parts_of(CELLS[1]))), rel=1e-3
+    )
+    busy_alone = scaled(model, [own for own in measured(list(CELLS)) if own.connections == 4], HERE)
+    assert busy_alone.alone[SENT] is model.alone[SENT]
+
+
+def test_the_speed_is_that_of_the_busy_machine() -> None:
+    mixes = measured(list(CELLS)), measured(list(CELLS), times=3.0)
+    own = [busy if busy.connections == 4 else alone for alone, busy in zip(*mixes, strict=True)]
+    scaling = scaled(there(), own, HERE).scaling
+    assert scaling is not None
+    assert scaling.speed == pytest.approx(3)
+
+
+def test_the_farther_cells_are_off_the_wider_are_the_intervals() -> None:
+    odd = [scaled(there(), measured(list(CELLS), handshakes=times), HERE) for times in (4, 8, 20)]
+    widths = [half_of(model.busy[SERVER_CPU].predicted(parts_of(NEW))) for model in odd]
+    assert widths == sorted(widths)
+
+
+def roughly_there() -> Calibrated:
+    """Parts of a machine whose mixes scatter by a twentieth."""
+    chance = Random(5)  # noqa: S311 (noise, not a secret)
+    return calibration_of(
+        THERE,
+        [
+            own.model_copy(
+                update={
+                    "values": {
+                        name: value * chance.gauss(1, 0.05) if name in SCALED else value
+                        for name, value in own.values.items()
+                    }
+                }
+            )
+            for own in measured(known_mixes())
+        ],
+    )
+
+
+def test_what_was_known_roughly_there_is_so_here_at_any_speed() -> None:
+    rough = roughly_there()
+    alike, slower = (
+        scaled(rough, measured(list(CELLS), times=times), HERE).busy[SERVER_CPU] for times in (1.0, 4.0)
+    )
+    assert half_of(alike.predicted(parts_of(NEW))) == pytest.approx(half_of(slower.predicted(parts_of(NEW))))
+    explained = {
+        connections: {name: replace(fit, unexplained=0.0) for name, fit in fits.items()}
+        for connections, fits in rough.fits.items()
+    }
+    sharp = scaled(replace(rough, fits=explained), measured(list(CELLS)), HERE).busy[SERVER_CPU]
+    assert np.trace(sharp.covariance) < np.trace(alike.covariance), "a cell is off as mixes there were"
 
 
 def test_a_path_is_scaled_by_what_the_server_is() -> None:
