@@ -9,6 +9,7 @@ import ssl
 import stat
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from conftest import fetched
 from tlstax.mysql import server_tls
 from tlstax.specimens.certificates import CertificateRequest
+from tlstax.specimens.initial_data import PREFIX
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
@@ -273,11 +275,86 @@ def test_a_mariadb_that_fails_says_why(session: Session, mariadb_build: ServerBu
         PrivateServer.start(mariadb_build, session, ServerSettings(options=("--nonsense=1",)))
 
 
-def test_a_start_that_takes_too_long_is_given_up(session: Session, mysql_build: ServerBuild) -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_start_that_takes_too_long_is_given_up(
+    session: Session, mysql_build: ServerBuild, mysql: PrivateServer, *, kept: bool
+) -> None:
+    """By whichever program it is that takes too long; `mysql` has seen to it that data are kept."""
+    assert mysql.is_alive()
+    build = mysql_build if kept else replace(mysql_build, shelved=None)
     before = children()
-    with pytest.raises(MachineFault, match="did not initialise its data in time"):
-        PrivateServer.start(mysql_build, session, ServerSettings(start_timeout_s=0.2))
+    late = "did not answer within 0 s" if kept else "did not initialise its data in time"
+    with pytest.raises(MachineFault, match=late):
+        PrivateServer.start(build, session, ServerSettings(start_timeout_s=0.2))
     assert children() == before
+
+
+@pytest.fixture(params=["mysql-9.7", "mariadb-11.8"])
+def build_of_its_own(request: pytest.FixtureRequest, tmp_path: Path) -> ServerBuild:
+    """A build of which no data are kept yet."""
+    return replace(fetched(request.param), shelved=tmp_path)
+
+
+def kept_in(build: ServerBuild) -> Path:
+    assert build.shelved is not None
+    (place,) = build.shelved.glob(f"{PREFIX}*")
+    return place
+
+
+def what_it_is(server: PrivateServer) -> dict[str, list[Any]]:
+    """Its tables, accounts and settings, in words that do not depend on where it is."""
+    place, port = str(directory_of(server)), str(server.endpoint().port)
+    settings = {
+        name: value.replace(place, "").replace(port, "") if isinstance(value, str) else value
+        for name, value in answer(server, "SHOW GLOBAL VARIABLES")
+    }
+    tables = (
+        "SELECT table_schema, table_name, engine, row_format FROM information_schema.tables ORDER BY 1, 2"
+    )
+    return {
+        "tables": sorted(answer(server, tables)),
+        "accounts": sorted(answer(server, "SELECT user, host, plugin FROM mysql.user")),
+        "rows": sorted(answer(server, "CHECKSUM TABLE mysql.help_topic, mysql.proxies_priv, mysql.db")),
+        "settings": sorted((name, value) for name, value in settings.items() if name not in OF_ONE_SERVER),
+    }
+
+
+OF_ONE_SERVER = {"server_uuid", "server_uid", "timestamp"}
+
+
+def test_a_server_on_kept_data_is_like_one_that_made_its_own_and_another_than_all_others(
+    session: Session, build_of_its_own: ServerBuild
+) -> None:
+    with PrivateServer.start(build_of_its_own, session) as first:
+        made = kept_in(build_of_its_own).stat().st_ino
+        with PrivateServer.start(build_of_its_own, session) as second:
+            assert what_it_is(second) == what_it_is(first)
+            identities = [own_identity(server) for server in (first, second)]
+        assert kept_in(build_of_its_own).stat().st_ino == made
+    assert not any(set(one) & set(other) for one, other in [identities])
+    kept = {path.name: path.read_bytes() for path in kept_in(build_of_its_own).rglob("*") if path.is_file()}
+    assert not any(name.endswith(".pem") or name == "auto.cnf" for name in kept)
+    assert not any(b"tlstax" in content for content in kept.values())
+
+
+def own_identity(server: PrivateServer) -> list[str]:
+    """What must be another at each server: its number, and the key by which it takes passwords."""
+    if server.product.name == "mariadb":
+        return []
+    (key,) = answer(server, "SHOW STATUS LIKE 'Caching_sha2_password_rsa_public_key'")
+    (number,) = answer(server, "SELECT @@server_uuid")
+    return [key[1], number[0]]
+
+
+def test_kept_data_that_were_damaged_are_made_anew(session: Session, build_of_its_own: ServerBuild) -> None:
+    PrivateServer.start(build_of_its_own, session).stop()
+    tables = kept_in(build_of_its_own) / "ibdata1"
+    whole = tables.stat().st_size
+    tables.write_bytes(b"damaged" * 1000)
+    for _ in range(2):
+        with PrivateServer.start(build_of_its_own, session) as server:
+            assert answer(server, "SELECT 1") == ((1,),)
+        assert tables.stat().st_size == whole
 
 
 def children() -> set[int]:

@@ -7,11 +7,13 @@ takes its first login.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tlstax.mysql import accounts
+from tlstax.specimens.initial_data import InitialData
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site, bounded_connections
 from tlstax.sql.credentials import Credentials
@@ -61,6 +63,9 @@ class _OfMySql:
     initialise_options: tuple[str, ...] = ()
     """Options of the run that creates the system tables and ends."""
 
+    own_files: tuple[str, ...] = ()
+    """Patterns of files that each server makes for itself at its start, where they are missing."""
+
     def __init__(self, site: Site) -> None:
         self._site = site
 
@@ -74,11 +79,24 @@ class _OfMySql:
         return accounts.statements(credentials)
 
     def errands(self) -> Iterator[Errand]:
-        """One run of the server, which creates the system tables and opens no socket."""
+        """One run of the server, which creates the system tables and opens no socket.
+
+        It heeds nothing but a configuration that is asked for: that alone may say how its data are laid out.
+        """
         statements = self._site.directory / "initialise.sql"
         statements.write_bytes(self.initialise_statements())
-        yield Errand(self._options(self._site.initial_log, self.initialise_options), statements)
+        yield Errand(self._initialising(), statements)
         statements.unlink()
+
+    def kept_data(self) -> InitialData | None:
+        """By the command that makes them; a configuration that is asked for might have some lie elsewhere."""
+        build = self._site.build
+        if build.shelved is None or self._site.settings.configuration:
+            return None
+        directory = str(self._site.directory)
+        words = [word.replace(directory, "") for word in self._initialising()]
+        made_by = hashlib.sha256("\0".join(words).encode() + self.initialise_statements())
+        return InitialData(build.shelved, made_by.hexdigest()[:16], self.own_files)
 
     def initialise_statements(self) -> bytes:
         """SQL for the standard input of that run; empty where the server brings it itself."""
@@ -92,7 +110,7 @@ class _OfMySql:
         """By which it can be reached: on an address, by a socket in its directory, and over TLS."""
         listening = [f"--bind-address={self._site.bound_address}", f"--port={port}"]
         socket = f"--socket={self.socket_path(port)}"
-        return self._options(self._site.log_file, [*listening, socket, *self._tls_options()])
+        return self._options([*listening, socket, *self._tls_options()])
 
     def command(self, command: Sequence[str]) -> list[str]:
         """It is told by an option that it may run as root."""
@@ -117,12 +135,28 @@ class _OfMySql:
             f"--plugin-dir={directory}",
         ]
 
-    def _options(self, log: Path, own: Sequence[str]) -> list[str]:
-        """All options of a run: those that keep it in its directory come after those that are asked for."""
-        site = self._site
+    def _initialising(self) -> list[str]:
         return [
             "--no-defaults",
-            *measurement_options(site.settings),
+            "--skip-log-bin",
+            *self._placed(self._site.initial_log),
+            *self.initialise_options,
+        ]
+
+    def _options(self, own: Sequence[str]) -> list[str]:
+        """All options of a start: those that keep it in its directory come after those that are asked for."""
+        settings = self._site.settings
+        return [
+            "--no-defaults",
+            *measurement_options(settings),
+            *self._placed(self._site.log_file),
+            *own,
+            *settings.options,
+        ]
+
+    def _placed(self, log: Path) -> list[str]:
+        site = self._site
+        return [
             *site.settings.configuration,
             *self.path_options(),
             f"--datadir={site.data_directory}",
@@ -130,8 +164,6 @@ class _OfMySql:
             f"--pid-file={site.directory / 'mysqld.pid'}",
             f"--log-error={log}",
             *(["--user=root"] if os.geteuid() == 0 else []),
-            *own,
-            *site.settings.options,
         ]
 
     def _tls_options(self) -> list[str]:
@@ -174,6 +206,7 @@ class MySql(_OfMySql):
     """
 
     initialise_options = ("--initialize",)
+    own_files = ("auto.cnf", "*.pem")
 
     def path_options(self) -> list[str]:
         """A build of this machine knows its own paths; one that was unpacked elsewhere must be given them."""

@@ -93,6 +93,12 @@ class PostgreSql:
         alone = ["--single", "-D", data, "--exit_on_error=on", accounts.BOOTSTRAP]
         yield Errand(alone, self._site.accounts_file)
 
+    def kept_data(self) -> None:
+        """None: initdb writes into them which cluster this is, and a secret for its answers to unknown users.
+
+        Source: PostgreSQL, src/include/catalog/pg_control.h, system_identifier and mock_authentication_nonce.
+        """
+
     def first_options(self) -> list[str]:
         """None: the accounts are there."""
         return []

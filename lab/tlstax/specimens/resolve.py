@@ -155,7 +155,7 @@ def server_of(recipe: Recipe, kept: Kept, why: str = "asked for by name") -> Ser
             forks=forks,
         )
     _, version = version_of(build)
-    return replace(build, specimen=specimen.model_copy(update={"version": version}))
+    return replace(build, specimen=specimen.model_copy(update={"version": version}), shelved=kept.path)
 
 
 def library_of(kept: Kept) -> TlsLibrary:

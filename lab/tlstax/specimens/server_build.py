@@ -117,7 +117,8 @@ class ServerBuild:
     `own_libraries` are directories of libraries that came with the server and are not found by themselves.
     `machine_loader` runs a program of a root by the machine's loader, with the machine's libraries before
     the root's: for TLS libraries that need a newer C library than the root has. `forks` says whether the
-    server starts a process for each connection.
+    server starts a process for each connection. `shelved` is the directory of a specimen, in which data of
+    its new servers may be kept.
     """
 
     specimen: Specimen
@@ -128,6 +129,7 @@ class ServerBuild:
     own_libraries: tuple[Path, ...] = ()
     machine_loader: bool = False
     forks: bool = False
+    shelved: Path | None = None
 
     @property
     def era(self) -> tuple[int, int]:

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tlstax.specimens import loading, processes, server_settings, shared_memory
+from tlstax.specimens import initial_data, loading, processes, server_settings, shared_memory
 from tlstax.specimens.certificates import Certificates, issue
+from tlstax.specimens.initial_data import InitialData
 from tlstax.specimens.process_tree import ProcessTree
 from tlstax.specimens.processes import free_ports, log_bytes, log_reason, log_tail
 from tlstax.specimens.server_build import ServerBuild
@@ -85,15 +86,37 @@ class ServerProcess:
             here.check_loopback()
         directories.check_room(self.directory, DATA_BYTES, f"the data of {self._build.specimen.name}")
         self._write_files(credentials)
-        for errand in self._setup.errands():
-            self._carry_out(errand)
-        self._bring_up(answers, self._setup.first_options())
+        kept = self._setup.kept_data()
+        if kept is None or not self._comes_up_on(kept, answers):
+            for errand in self._setup.errands():
+                self._carry_out(errand)
+            if kept is not None:
+                kept.keep(self.data_directory)
+            self._bring_up(answers, self._setup.first_options())
         self._site.accounts_file.unlink()
 
     def relaunch(self, answers: Callable[[], bool]) -> None:
         """Start a server that died again on the data it left, on another port. Faults as of `launch`."""
         self._bury()
         self._bring_up(answers, [])
+
+    def _comes_up_on(self, kept: InitialData, answers: Callable[[], bool]) -> bool:
+        """Start it on a copy of kept data: True. False, and it has no data, where there are none that serve.
+
+        A server that ends by itself on a copy gets new data, which will tell whether that was the reason.
+        """
+        if not kept.copy_to(self.data_directory):
+            return False
+        try:
+            self._bring_up(answers, self._setup.first_options())
+        except MachineFault:
+            if self.pid is not None:
+                raise
+            self._bury()
+            initial_data.empty(self.data_directory)
+            kept.forget()
+            return False
+        return True
 
     def _bring_up(self, answers: Callable[[], bool], options: list[str]) -> None:
         for _ in range(PORT_ATTEMPTS):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from tlstax.specimens.initial_data import InitialData
 from tlstax.specimens.server_settings import Errand, Site
 from tlstax.sql.credentials import Credentials
 from tlstax.study.product import ProductName
@@ -14,8 +15,8 @@ from tlstax.study.product import ProductName
 class ServerSetup(Protocol):
     """The files, programs and options of one server at its site.
 
-    The process calls `prepare`, carries out the `errands`, and starts the server: the first time with
-    `first_options` too.
+    The process calls `prepare`, carries out the `errands` (or copies what is kept of them), and starts the
+    server: the first time with `first_options` too.
     """
 
     def prepare(self) -> None:
@@ -31,6 +32,10 @@ class ServerSetup(Protocol):
 
         None of them takes a login, or opens a socket that others reach.
         """
+        ...
+
+    def kept_data(self) -> InitialData | None:
+        """Where what the errands make is kept for all servers that are set up alike; None where it is not."""
         ...
 
     def first_options(self) -> list[str]:

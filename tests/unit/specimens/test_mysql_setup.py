@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,3 +131,47 @@ def test_a_product_is_known_by_what_it_prints(
 ) -> None:
     assert product_of(words) == flavour
     assert type(setup_of(unpacked(tmp_path, version, flavour))) is setup
+
+
+def kept_as(tmp_path: Path, version: str = "9.7.4", **chosen: Any) -> str | None:
+    """By what the data of a server are known that was set up so; None where they are not kept."""
+    shutil.rmtree(tmp_path, ignore_errors=True)
+    tmp_path.mkdir()
+    site = unpacked(tmp_path, version, settings=ServerSettings(**chosen))
+    specimen = tmp_path / "specimen"
+    specimen.mkdir()
+    kept = setup_of(replace(site, build=replace(site.build, shelved=specimen))).kept_data()
+    if kept is None:
+        return None
+    made = tmp_path / "made"
+    made.mkdir()
+    kept.keep(made)
+    return next(path.name for path in specimen.iterdir() if path.is_dir())
+
+
+def test_data_are_kept_for_all_servers_of_a_build_but_those_with_a_configuration_of_their_own(
+    tmp_path: Path,
+) -> None:
+    usual = kept_as(tmp_path / "site")
+    assert usual is not None
+    assert kept_as(tmp_path / "site", max_connections=9, options=("--tls-version=TLSv1.2",)) == usual
+    assert kept_as(tmp_path / "site", "5.6.14") not in (usual, None)
+    assert kept_as(tmp_path / "site", configuration=("--innodb-data-home-dir=/elsewhere",)) is None
+
+
+def test_a_server_that_is_on_no_shelf_keeps_no_data(tmp_path: Path) -> None:
+    assert of_mysql(unpacked(tmp_path, "9.7.4")).kept_data() is None
+
+
+def test_neither_who_a_server_is_nor_a_key_is_among_what_is_kept(tmp_path: Path) -> None:
+    site = unpacked(tmp_path, "9.7.4")
+    kept = setup_of(replace(site, build=replace(site.build, shelved=tmp_path))).kept_data()
+    made, data = tmp_path / "made", tmp_path / "data"
+    for directory in (made, data):
+        directory.mkdir()
+    for name in ("auto.cnf", "private_key.pem", "public_key.pem", "ibdata1"):
+        (made / name).write_text(name, "ascii")
+    assert kept is not None
+    kept.keep(made)
+    assert kept.copy_to(data)
+    assert [path.name for path in data.iterdir()] == ["ibdata1"]
