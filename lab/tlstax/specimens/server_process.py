@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tlstax.specimens import loading, processes, server_settings, shared_memory
 from tlstax.specimens.certificates import Certificates, issue
-from tlstax.specimens.process_tree import ProcessTree
+from tlstax.specimens.process_tree import ProcessTree, Warden
 from tlstax.specimens.processes import free_ports, log_bytes, log_reason, log_tail
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site
@@ -45,6 +45,7 @@ class ServerProcess:
         if settings.tree is None and build.forks:
             self._tree, self._takes = ProcessTree(), True
         self._child: subprocess.Popen[bytes] | None = None
+        self._warden: Warden | None = None
         self.port = 0
         self.directory = session.new_directory()
         has_page = settings.fault is not None and settings.fault.has_page
@@ -87,6 +88,8 @@ class ServerProcess:
         self._write_files(credentials)
         for errand in self._setup.errands():
             self._carry_out(errand)
+        if self._tree is not None:
+            self._warden = Warden(self.data_directory)
         self._bring_up(answers, self._setup.first_options())
         self._site.accounts_file.unlink()
 
@@ -127,6 +130,9 @@ class ServerProcess:
         for that. SIGKILL ends a paused process too.
         """
         self._bury()
+        warden, self._warden = self._warden, None
+        if warden is not None:
+            warden.dismiss()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _bury(self) -> None:
