@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from test_sitting import Watching
 from test_sitting import study as study_in_turns
 
+from tlstax.clients.choice import obtain_client, put_over
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
-from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.bench import Bench, Equipment, Needs, Wanted, open_private_bench
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.resolve import named_fault
+from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.shared_pages import LockPage
 from tlstax.store import Store
@@ -85,6 +87,44 @@ def test_two_trials_count_the_same_for_a_query(bench: Bench) -> None:
     assert len(alike) >= 5
     assert len(alike) >= len(steady) - 1
     assert all(first[site] == pytest.approx(round(first[site]), abs=0.05) for site in alike)
+
+
+OWN, OLD = "own", "openssl-1.1.1-debian"
+
+
+@pytest.fixture(scope="module")
+def beside_pgbench(postgresql_build: ServerBuild) -> Iterator[Bench]:
+    """A PostgreSQL whose locks are counted, with pgbench for a client."""
+    fault = named_fault("count-locks", lambda _: None)
+    wanted = Wanted(build=postgresql_build, fault=fault)
+    with open_private_bench(NEEDS, lambda _: None, wanted) as opened:
+        library = named_tls_library(OLD, lambda _: None)
+        client = put_over(obtain_client("pgbench", lambda _: None), {OLD: library}, lambda _: None)
+        yield replace(opened, equipment=Equipment(clients={"pgbench": client}, libraries={OLD: library}))
+
+
+def test_what_a_client_takes_in_scrams_rounds_is_counted_and_named(beside_pgbench: Bench) -> None:
+    """libpq hashes 4,096 times a login: OpenSSL 3 looks the hash up each time, under a lock, 1.1 does not."""
+    taken = {}
+    for library in (OWN, OLD):
+        levels = {"client": "pgbench", "workload": "reconnect", "client_tls_library": library}
+        record = measured(beside_pgbench, 0, **levels)
+        assert record.client_locks is not None
+        assert record.client_locks.lost == 0
+        assert record.client_locks.operations == record.watched_operations
+        taken[library] = record.client_locks.sites
+    most = max(taken[OWN], key=lambda site: site.calls)
+    assert most.kind == "read lock"
+    assert "EVP_MD_fetch" in most.function
+    assert most.calls > 1000
+    assert sum(site.calls for site in taken[OLD]) < most.calls / 20
+    assert not any("EVP_MD_fetch" in site.function for site in taken[OLD])
+
+
+def test_kept_connections_log_in_no_more_at_the_client_either(beside_pgbench: Bench) -> None:
+    record = measured(beside_pgbench, 0, client="pgbench", workload="point-select")
+    assert record.client_locks is not None
+    assert not any("EVP_MD_fetch" in site.function for site in record.client_locks.sites)
 
 
 @pytest.mark.long

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
 from tlstax.records.trial import LibraryClaim, MappedLibrary
+from tlstax.records.window import LockCounts
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.level_names import BURN, COUNT_LOCKS, NO_FAULT
 
@@ -235,24 +236,34 @@ def burned(trial: Complete) -> Iterator[Doubt]:
 def counted(trial: Complete) -> Iterator[Doubt]:
     """Locks were counted over the operations that were watched, and all of them.
 
+    So were those of a client that counts its own: that it does is seen by the library in its memory.
     That there were none is a count like another, of a server that counts where the connections are: a process
     of PostgreSQL takes no POSIX lock for a query.
     """
     if trial.case.fault != COUNT_LOCKS:
         return
+    if kind_of(trial.case.client).has_locks_counted:
+        yield from _counted_whole(trial, trial.evidence.client_locks, "client")
     seen = trial.evidence.locks
+    yield from _counted_whole(trial, seen, "server")
     if seen is None:
-        yield Doubt("unknown", "it is not known which locks the server took")
         return
-    if seen.lost:
-        yield Doubt("invalid", f"{seen.lost} calls that take locks found no room where they are counted")
     if not seen.accepted and not any(site.calls for site in seen.sites):
         yield Doubt(
             "invalid", "no connection of the server took a lock that is counted, nor was one accepted"
         )
-    if seen.operations != trial.evidence.watched_operations:
+
+
+def _counted_whole(trial: Complete, seen: LockCounts | None, whose: str) -> Iterator[Doubt]:
+    """Of either side: all of its calls found room, over just the operations that were watched."""
+    watched = trial.evidence.watched_operations
+    if seen is None:
+        yield Doubt("unknown", f"it is not known which locks the {whose} took")
+        return
+    if seen.lost:
+        yield Doubt("invalid", f"{seen.lost} calls that take locks found no room where they are counted")
+    if seen.operations != watched:
         yield Doubt(
             "invalid",
-            f"locks were counted over {seen.operations} operations, and {trial.evidence.watched_operations} "
-            "were watched",
+            f"locks were counted over {seen.operations} operations, and {watched} were watched",
         )

@@ -130,7 +130,7 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
     if not stored.profiled and any(record.locks is not None for record in stored.trials):
         own = chosen_case(study, case) if case is not None else None
         told = locks.explained(Run(stored), own, other)
-        text_of = partial(printed_sections, [locks.explained_section(told)])
+        text_of = partial(printed_sections, list(locks.explained_sections(told)))
         return _shown(ToldOfRun(run=stored.header.run, told=told), text_of, as_json=as_json)
     others: Sequence[Explanation] = ()
     if case is not None:

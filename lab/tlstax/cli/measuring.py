@@ -76,7 +76,7 @@ def shown_as(options: MeasuringOptions) -> Shown:
 def ending_with(study: Study, blocks: int) -> Study:
     """The study that ends with this block, however long they take."""
     budget_s = ROOM_FOR_SLOW_BLOCKS * blocks * block_s(study, cases(study), SHORTEST_S)
-    changes = {"minimum_blocks": blocks, "maximum_blocks": blocks}
+    changes = {"minimum_blocks": blocks, "maximum_blocks": blocks, "overtime": True}
     return study.model_copy(update={**changes, "budget_s": min(budget_s, LONGEST_BUDGET_S)})
 
 

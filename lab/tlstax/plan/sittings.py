@@ -36,9 +36,9 @@ class Sitting:
     """Trials of a block whose clients are ready at once and take turns.
 
     `number` is its own within the block. Each slice lasts `slice_s`, and every trial has `rounds` of them;
-    before that each works for `watched_s` alone. With one trial there are no turns. With `full_load`
-    what counts of a slice is what is done while all connections are at work: where every client reports that,
-    since what is compared is measured in the same way.
+    before that each works for `watched_s` alone. Without rounds there is one trial, and no turns. With
+    `full_load` what counts of a slice is what is done while all connections are at work: where every client
+    reports that, since what is compared is measured in the same way.
     """
 
     number: int
@@ -50,8 +50,13 @@ class Sitting:
 
     @property
     def takes_turns(self) -> bool:
-        """Whether there is anybody to take turns with."""
-        return len(self.trials) > 1
+        """Whether it is measured in slices, with others in turn or, where a length is named, alone."""
+        return self.rounds > 0
+
+    @property
+    def anchor(self) -> Trial:
+        """The trial that is in every round: the baseline's, or the only one."""
+        return next((trial for trial in self.trials if trial.case.role == "baseline"), self.trials[0])
 
     @property
     def work_s(self) -> float:
@@ -61,11 +66,11 @@ class Sitting:
     @property
     def parts(self) -> int:
         """In how many rounds each of the other cases has one slice, and the baseline one in each."""
-        return -(-(len(self.trials) - 1) // (MOST_IN_ROUND - 1))
+        return max(1, -(-(len(self.trials) - 1) // (MOST_IN_ROUND - 1)))
 
     def slices_of(self, trial: Trial) -> int:
         """How many turns the trial has."""
-        return self.rounds * (self.parts if trial.case.role == "baseline" else 1)
+        return self.rounds * (self.parts if trial is self.anchor else 1)
 
 
 def sittings(
@@ -86,7 +91,9 @@ def sittings(
     """
     found, seated, position = [], set[int](), trials_per_block(study)
     for company in companies(study, block):
-        parts = [company] if elsewhere is None else elsewhere.parted(company, study)
+        parts = [company]
+        if elsewhere is not None and len(company) > 1:
+            parts = elsewhere.parted(company, study)
         for number, part in enumerate(parts):
             trials = part if number == 0 else [_again(trial, position) for trial in part]
             position += number > 0
@@ -97,7 +104,10 @@ def sittings(
 
 
 def companies(study: Study, block: Sequence[Trial]) -> Iterator[list[Trial]]:
-    """The trials of a block that would sit together at a server of our own, with their baseline."""
+    """The trials of a block that would sit together at a server of our own, with their baseline.
+
+    One whose slices are named sits alone where it has no company.
+    """
     together = grouped((trial for trial in block if _can_sit(trial, study)), lambda t: _company(t, study))
     for everyone in together.values():
         company = _each_on_its_own_way(everyone)
@@ -105,6 +115,9 @@ def companies(study: Study, block: Sequence[Trial]) -> Iterator[list[Trial]]:
         with_baseline = any(trial.case.role == "baseline" for trial in company)
         if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
             yield company
+        else:
+            # Slices that are named are kept to although nobody is there to take turns with.
+            yield from ([trial] for trial in company if trial.case.levels.slice_ms)
 
 
 def most_connections(study: Study) -> int:
@@ -122,17 +135,17 @@ def most_held(study: Study, seed: int) -> int:
 def order(sitting: Sitting, seed: int) -> Iterator[tuple[Trial, ...]]:
     """The rounds of a sitting, each in fresh random order.
 
-    In every round stands the baseline. Of more cases than a round holds, some are in one and the others in
-    the next, drawn anew each time; all come as often.
+    In every round stands the baseline, or who is alone. Of more cases than a round holds, some are in one and
+    the others in the next, drawn anew each time; all come as often.
     """
     block = sitting.trials[0].block
     generator = Random(f"{seed} {block} {sitting.number}")  # noqa: S311 (an order, not a secret)
-    baseline = next(trial for trial in sitting.trials if trial.case.role == "baseline")
-    others = [trial for trial in sitting.trials if trial is not baseline]
+    anchor = sitting.anchor
+    others = [trial for trial in sitting.trials if trial is not anchor]
     for _ in range(sitting.rounds):
         mixed = shuffled(others, generator)
         for part in range(sitting.parts):
-            yield tuple(shuffled([baseline, *mixed[part :: sitting.parts]], generator))
+            yield tuple(shuffled([anchor, *mixed[part :: sitting.parts]], generator))
 
 
 def _can_sit(trial: Trial, study: Study) -> bool:

@@ -210,7 +210,7 @@ class Evidence(Frozen):
     None where the client was on the server's machine or, at an external server, here. `ports` are those that
     waited on the client's machine when it had finished, None where they do not matter. `client_ia32cap` is
     the client's variable OPENSSL_ia32cap, empty where it has none. `locks` are those that the server took
-    while it was watched, None where they are not counted.
+    while it was watched, `client_locks` those of the client, None where they are not counted.
     """
 
     trial: Trial
@@ -245,6 +245,7 @@ class Evidence(Frozen):
     load: Load | None = None
     ports: PortUse | None = None
     locks: LockCounts | None = None
+    client_locks: LockCounts | None = Field(default=None, exclude_if=lambda locks: locks is None)
 
     @property
     def watched_operations(self) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from tlstax.clients.choice import ClientProgram
 from tlstax.clients.engine import engine_command
 from tlstax.clients.fleet import Fleet, FleetClient
+from tlstax.clients.pgbench.program import counting
 from tlstax.clients.process import Client, LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
 from tlstax.network.paths.route import Route, RunningPath, Span
@@ -34,6 +35,7 @@ from tlstax.specimens.server import MOST_DEATHS, Server
 from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
+from tlstax.specimens.shared_pages import LOCKS_VARIABLE, ClientLocks, LockPage
 from tlstax.sql.database import Database
 from tlstax.sql.table_rows import TableContent, answers_of
 from tlstax.study import cpu_features, tls_levels
@@ -94,7 +96,8 @@ class Bench:
     not observed. `data` puts back what trials change (None: nothing). `far` is its process on another
     machine, where it may be read. What died of it, or of its paths, is counted in `server_deaths` and
     `path_deaths`: where something is brought back, there is a new bench. `tree` reads
-    all processes of a server here that has one for each connection; None of one that has not.
+    all processes of a server here that has one for each connection; None of one that has not. By
+    `client_locks` clients count theirs; None where the server counts none.
     """
 
     server: Server
@@ -107,6 +110,7 @@ class Bench:
     paths: Paths = field(default_factory=dict)
     far: FarProcess | None = None
     tree: TreeClock | None = None
+    client_locks: ClientLocks | None = None
     server_deaths: int = 0
     path_deaths: int = 0
 
@@ -168,11 +172,17 @@ class Bench:
         """The command that starts the load client of the case with these levels."""
         program = self.equipment.clients.get(case.client)
         over = program.over.get(case.client_tls_library) if program else None
-        hidden = [f"{name}={value}" for name, value in cpu_features.environment(case.cpu_features).items()]
-        return [
-            *(["env", *hidden] if hidden else []),
-            *(over or (program.command if program else engine_command())),
-        ]
+        command = over or (program.command if program else engine_command())
+        variables = cpu_features.environment(case.cpu_features)
+        if (counter := self.client_locks_of(case)) is not None:
+            command = counting(command, counter.library)
+            variables = {**variables, LOCKS_VARIABLE: str(counter.page.path)}
+        told = [f"{name}={value}" for name, value in variables.items()]
+        return [*(["env", *told] if told else []), *command]
+
+    def client_locks_of(self, case: CaseLevels) -> ClientLocks | None:
+        """What counts the locks of that case's client; None where they are not counted."""
+        return self.client_locks if kind_of(case.client).has_locks_counted else None
 
     def connects_in_window(self, case: CaseLevels) -> bool:
         """Whether that client makes its connections within the window (see `ClientKind`)."""
@@ -331,6 +341,7 @@ def private_bench(  # noqa: PLR0913, PLR0917 (what it is made of, and for whom)
     with (
         counters or nullcontext(),
         tree or nullcontext(),
+        _client_locks(wanted.fault) as client_locks,
         PrivateServer.start(build, session, settings) as server,
     ):
         if tree is not None:
@@ -344,7 +355,29 @@ def private_bench(  # noqa: PLR0913, PLR0917 (what it is made of, and for whom)
             }
         )
         with furnished(server, needs, say) as (admin, data):
-            yield PrivateBench(server, terms, machine, admin, equipment, data, counters, tree=tree)
+            yield PrivateBench(
+                server,
+                terms,
+                machine,
+                admin,
+                equipment,
+                data,
+                counters,
+                tree=tree,
+                client_locks=client_locks,
+            )
+
+
+@contextmanager
+def _client_locks(fault: Fault | None) -> Iterator[ClientLocks | None]:
+    """Where clients may count their locks beside a server that counts its own; None beside others."""
+    if fault is None or not fault.counts_locks:
+        yield None
+        return
+    with temporary.directory() as folder:
+        page = LockPage(folder / "locks")
+        page.count_everyone()
+        yield ClientLocks(fault.library, page)
 
 
 def _taken(counters: Counters | None, tree: TreeClock | None) -> Callable[[int], None] | None:

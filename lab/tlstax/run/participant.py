@@ -151,7 +151,8 @@ class Participant:
         self._client: Client | None = None
         self._counters: Counters | None = None
         self._clock = bench.server_clock
-        self._burning, self._locks = Burning(trial.case.levels, bench), LockCounting(bench)
+        levels = trial.case.levels
+        self._burning, self._locks = Burning(levels, bench), LockCounting(levels, bench)
         self._route = bench.route(trial.case.levels)
         path = self._route.path
         path_pids = path.pids if path is not None else ()
@@ -280,12 +281,13 @@ class Participant:
             sides = watched(levels, job, bench, side, status.connected(status_before))
             with Watch(sides) as watch:
                 watch.begin()
-                with self._burning.turn(), self._locks.watching():
+                with self._burning.turn(), self._locks.watching(client.watched_pid):
                     done = client.slice(watched_s, watched_s + job.timeout_s + GRACE_S)
                 window = watch.end()
             self._wait_until_gone(stays)
             gathered.window = window.model_copy(update={"operations": done.operations})
             gathered.locks = self._locks.record(done.operations)
+            gathered.client_locks = self._locks.record_of_client(done.operations)
             self._watched_cpu = process.server_cpu(window.server)
             self._status_delta = changed_counters(status_before, watch.status_at_end)
             if bench.server.counts_us_alone:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 
 from tlstax.plan.budget import no_room
 from tlstax.plan.order import captures, cases, counts, trials_per_block
@@ -88,8 +89,11 @@ class Outlook:
         return self._share(left_s, now_s), left_s
 
     def _left_s(self, now_s: float) -> float:
-        """What is left of the budget, or less where less is needed; below nothing where that is overdrawn."""
-        left_s = self._study.budget_s - self.spent_s(now_s)
+        """What is left of the budget, or less where less is needed; below nothing where that is overdrawn.
+
+        Of a study with `overtime` what is needed alone.
+        """
+        left_s = inf if self._study.overtime else self._study.budget_s - self.spent_s(now_s)
         if self._progress is None:
             most = self._study.maximum_blocks
             return (

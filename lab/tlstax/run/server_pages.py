@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from tlstax.observers.clock import CpuClock
+from tlstax.observers.process import mapped_faults
 from tlstax.observers.symbols import Function, Symbols
 from tlstax.records.window import Burned, LockCounts, LockSite
 from tlstax.run.bench import Bench
@@ -57,16 +58,29 @@ WRAPPERS = ("CRYPTO_THREAD_", "ossl_crypto_mutex_", "ossl_rcu_", "safe_mutex_", 
 
 
 class LockCounting:
-    """What is counted at the server of a case from before its client starts; nothing where it counts none."""
+    """What is counted at the server of a case from before its client starts; nothing where it counts none.
 
-    def __init__(self, bench: Bench) -> None:
+    Of a client that can, it is counted what it takes itself, from when it is ready.
+    """
+
+    def __init__(self, case: CaseLevels, bench: Bench) -> None:
         self._page, self._pid = bench.server.lock_page, bench.server.pid
         self._accepted_before = self._page.accepted if self._page is not None else 0
         self._found: Mapping[Site, Taken] | None = None
+        own = bench.client_locks_of(case)
+        self._client_page = own.page if own is not None else None
+        self._client_symbols: Symbols | None = None
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Counts what happens in the block, and what the server still has to do for it when that ends."""
+    def watching(self, client_pid: int | None) -> Iterator[None]:
+        """Counts what happens in the block, and what the server still has to do for it when that ends.
+
+        The client stands still at its beginning, and may have ended when it ends: what it has in memory is
+        read before.
+        """
+        if self._client_page is not None and client_pid is not None and mapped_faults(client_pid):
+            self._client_page.forget()
+            self._client_symbols = Symbols(client_pid)
         page = self._page
         if page is None:
             yield
@@ -86,6 +100,13 @@ class LockCounting:
             lost=self._page.lost,
             accepted=self._page.accepted - self._accepted_before,
         )
+
+    def record_of_client(self, operations: int) -> LockCounts | None:
+        """The same of the client; None where it does not count, or nothing shows that it did."""
+        page, symbols = self._client_page, self._client_symbols
+        if page is None or symbols is None:
+            return None
+        return LockCounts(operations=operations, sites=named(page.read(), symbols), lost=page.lost)
 
 
 def named(found: Mapping[Site, Taken], symbols: Symbols) -> tuple[LockSite, ...]:

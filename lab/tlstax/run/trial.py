@@ -63,7 +63,7 @@ def _measure(
     if in_window:
         product.connection_log.clear(admin)
     route = bench.route(levels)
-    observed, burning, locks = levels.is_observed, Burning(levels, bench), LockCounting(bench)
+    observed, burning, locks = levels.is_observed, Burning(levels, bench), LockCounting(levels, bench)
     with (
         travelling(route, gathered.travelled),
         capturing(captured) if trial.captured else nullcontext(),
@@ -85,9 +85,10 @@ def _measure(
             watch = watching.enter_context(Watch(sides))
             watch.begin()
             captured.begin_window()
-            with burning.turn(), locks.watching():
+            with burning.turn(), locks.watching(pid):
                 gathered.done = _worked(client, job, bench)
             gathered.burned, gathered.locks = burning.record(), locks.record(gathered.done.operations)
+            gathered.client_locks = locks.record_of_client(gathered.done.operations)
             captured.end_window(gathered.done.operations)
             gathered.window, gathered.sampled = watch.end(), watch.sampled
             if in_window:

@@ -178,6 +178,7 @@ class Gathered:
         self.load: Load | None = None
         self.ports: PortUse | None = None
         self.locks: LockCounts | None = None
+        self.client_locks: LockCounts | None = None
         self.failure = ""
         self._started, self._started_at = time.monotonic(), datetime.now(UTC)
 
@@ -236,6 +237,7 @@ class Gathered:
                 load=self.load,
                 ports=self.ports,
                 locks=self.locks,
+                client_locks=self.client_locks,
                 failure=self.failure,
                 guest=bench.server.is_external,
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -198,6 +199,49 @@ def end_those_in(folder: Path) -> None:
                 members.append(_member(pid, fields))
                 _send(members[-1], signal.SIGKILL)
     _wait_for(members)
+
+
+class Warden:
+    """A shell that outlives a killed laboratory by a moment, to kill those that work in a server's folder.
+
+    A server's first process dies with its laboratory (`processes`), and those that it has started end when
+    they see that; those that are paused see nothing, and would hold their memory until the next start. They
+    have no death signal: it is cleared in the child of a fork (prctl(2), PR_SET_PDEATHSIG).
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._shell = subprocess.Popen(
+            ["/bin/sh", "-c", _WARDEN, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={"PATH": os.defpath},
+            cwd="/",
+            start_new_session=True,
+        )
+
+    def dismiss(self) -> None:
+        """Let it go without a kill: the server has been ended."""
+        with contextlib.suppress(OSError):
+            self._shell.communicate(b"dismissed\n")
+
+
+_WARDEN = """
+read -r _ && exit
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    killed=
+    for at in /proc/[0-9]*; do
+        [ "$at/cwd" -ef "$0" ] || continue
+        fields=$(cat "$at/stat") || continue
+        set -- ${fields##*) }
+        [ "$5" = 0 ] && kill -KILL "${at#/proc/}" && killed=yes
+    done
+    [ "$killed" ] || exit
+    sleep 0.2
+done
+"""
+"""Its standard input ends without a line where the laboratory was killed. The folder is its $0; whom a
+terminal has started is spared, as by `end_those_in`. Who was killed may take a moment to end."""
 
 
 def stats(root: Path = ROOT) -> Iterator[tuple[int, list[str]]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tlstax.specimens import initial_data, loading, processes, server_settings, shared_memory
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.initial_data import InitialData
-from tlstax.specimens.process_tree import ProcessTree
+from tlstax.specimens.process_tree import ProcessTree, Warden
 from tlstax.specimens.processes import free_ports, log_bytes, log_reason, log_tail
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site
@@ -46,6 +46,7 @@ class ServerProcess:
         if settings.tree is None and build.forks:
             self._tree, self._takes = ProcessTree(), True
         self._child: subprocess.Popen[bytes] | None = None
+        self._warden: Warden | None = None
         self.port = 0
         self.directory = session.new_directory()
         has_page = settings.fault is not None and settings.fault.has_page
@@ -119,6 +120,8 @@ class ServerProcess:
         return True
 
     def _bring_up(self, answers: Callable[[], bool], options: list[str]) -> None:
+        if self._tree is not None and self._warden is None:
+            self._warden = Warden(self.data_directory)
         for _ in range(PORT_ATTEMPTS):
             offset = log_bytes(self.log_file)
             (self.port,) = free_ports(1, self._settings.address)
@@ -150,6 +153,9 @@ class ServerProcess:
         for that. SIGKILL ends a paused process too.
         """
         self._bury()
+        warden, self._warden = self._warden, None
+        if warden is not None:
+            warden.dismiss()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _bury(self) -> None:

@@ -101,6 +101,11 @@ class LockPage:
         with path.open("r+b") as file:
             self._bytes = mmap.mmap(file.fileno(), 0)
 
+    def forget(self) -> None:
+        """Begin anew: nothing is counted, nothing was lost. Only while nobody takes locks."""
+        _WORD.pack_into(self._bytes, 0, 0)
+        self._bytes[_HEADER:] = bytes(len(self._bytes) - _HEADER)
+
     @property
     def lost(self) -> int:
         """How many calls found no room: their sites are too many."""
@@ -129,6 +134,14 @@ class LockPage:
                 site = Site(KINDS[kind], tuple(caller for caller in callers if caller), side)
                 found[site] = Taken(calls, contended, moved)
         return found
+
+
+@dataclass(frozen=True)
+class ClientLocks:
+    """The library that counts a load client's locks, where a server's are counted, and their page."""
+
+    library: Path
+    page: LockPage
 
 
 def taken_between(before: Mapping[Site, Taken], after: Mapping[Site, Taken]) -> dict[Site, Taken]:

@@ -90,7 +90,8 @@ def decide(
 
     Stops when the interval of every ratio of the deciding outcome (the control's too) is known to the
     study's precision and no comparison has fewer than its minimum of blocks; or with as many blocks as it is
-    to have at the most; or when another block would not end within the budget; or when no comparison can
+    to have at the most; or when another block would not end within the budget, which a study with `overtime`
+    does not heed; or when no comparison can
     give a ratio at all. The intervals are those of
     `Pooling`, which keep what they promise although the width decides. Histograms are decoded
     only where the deciding outcome is a percentile. Who asks after every block hands in the same `taken`, for
@@ -112,7 +113,7 @@ def decide(
         return Stop("precision", f"{which} is known to ±{percent(study.precision)}", progress)
     if study.maximum_blocks is not None and blocks >= study.maximum_blocks:
         return Stop("blocks", f"{counted(blocks, 'block')} had been asked for", progress)
-    if not time.has_room:
+    if not time.has_room and not study.overtime:
         return Stop("budget", _spent(study, progress, time.machines), progress)
     return Continue(progress)
 
@@ -191,7 +192,7 @@ def _progress(
         worst=full_label(worst[1], study) if worst else "",
         wanted=study.precision,
         left_blocks=left,
-        left_s=min(left * time.block_s, time.left_s) if time.block_s else time.left_s,
+        left_s=_left_s(study, left, time),
         ratios=len(ratios),
         median_half_width=median(width for width, _ in widths) if worst else None,
         known=tuple(
@@ -207,6 +208,13 @@ def _progress(
         outcome=OUTCOMES[study.deciding_outcome].words,
         baseline=label_levels(study.baseline, study),
     )
+
+
+def _left_s(study: Study, blocks: int, time: _Time) -> float:
+    """How long so many blocks may take; no longer than the budget leaves, where that ends it."""
+    if not time.block_s:
+        return time.left_s
+    return blocks * time.block_s if study.overtime else min(blocks * time.block_s, time.left_s)
 
 
 def _spent(study: Study, progress: Progress, machines: int) -> str:

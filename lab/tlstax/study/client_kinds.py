@@ -77,6 +77,7 @@ class ClientKind:
     works in slices of a few milliseconds whenever it is told; any other cannot stop in the middle of a run.
     One that `tells_full_load` reports what it did of a slice while all of its connections were at work.
     One that `is_put_over_libraries` is started over another TLS library; others load it as the job says.
+    One that `has_locks_counted` counts its own locks beside a server that counts its.
     It `speaks` to these products. Its connections are proved by the server's log, which names each as it is
     let in, at those where it is `logged_at`.
     Beside one that `has_one_thread` nobody has more than one processor to work on.
@@ -96,6 +97,7 @@ class ClientKind:
     takes_turns: bool = False
     tells_full_load: bool = False
     is_put_over_libraries: bool = False
+    has_locks_counted: bool = False
     speaks: frozenset[ProductName] = _MYSQL_PROTOCOL
     logged_at: frozenset[ProductName] = frozenset()
     verifies: Callable[[str], bool | None] = _not_known
@@ -311,6 +313,7 @@ _PGBENCH: ClientKind = ClientKind(
     _of_pgbench,
     asks=False,
     is_put_over_libraries=True,
+    has_locks_counted=True,
     speaks=_POSTGRESQL,
     logged_at=_POSTGRESQL,
     verifies=lambda _: True,

@@ -136,7 +136,8 @@ class Study(Frozen):
     counted. With `new_processes` each block but the first begins with new processes of all servers, so that
     the luck of a process scatters over blocks like anything else; where it is "trial", each trial has one of
     its own, whose memory nobody has used before, and no cases take turns. Where `maximum_blocks` is named, it
-    ends with that many whatever is known by then. `sides` are two things that are set against each other.
+    ends with that many whatever is known by then; with `overtime` not sooner, whatever the budget, by which
+    its trials were planned. `sides` are two things that are set against each other.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -173,6 +174,7 @@ class Study(Frozen):
     capture: bool = False
     count: Literal["locks"] | None = Field(default=None, exclude_if=lambda counted: counted is None)
     maximum_blocks: PositiveInt | None = Field(default=None, exclude_if=lambda most: most is None)
+    overtime: bool = Field(default=False, exclude_if=lambda allowed: not allowed)
     new_processes: bool | Literal["trial"] = Field(default=False, exclude_if=lambda anew: not anew)
     sides: Sides | None = Field(default=None, exclude_if=lambda sides: sides is None)
 

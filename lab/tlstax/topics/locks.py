@@ -1,15 +1,19 @@
-"""Locks that a server takes: how many in an operation of each case, which functions take them, who more."""
+"""Locks that a server takes: how many in an operation of each case, which functions take them, who more.
+
+The same of a load client that counts its own, in rows of their `side`.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tlstax.plan import order as plan_order
+from tlstax.records.profiles.stacks import SIDES, Side
 from tlstax.records.trial import TrialRecord
 from tlstax.records.window import LOCKS, LockCounts
 from tlstax.results.document import RunDocument
-from tlstax.results.rows import Row, Told, by_case
+from tlstax.results.rows import Row, RowSet, Told, by_case
 from tlstax.stats.outcomes import outcome
 from tlstax.stats.stats import geometric_mean
 from tlstax.stats.wording import FAULT, MINUS, capitalised, case_label
@@ -25,7 +29,8 @@ from tlstax.topics.core.table import Number, Table
 from tlstax.topics.core.topic import Run, Topic
 
 RATE = "ops_per_s"
-IN_ALL, ALL_OF_THEM = "server_locks_per_op", "locks of a case"
+ALL_OF_THEM = "locks of a case"
+IN_ALL: Mapping[Side, str] = {"server": "server_locks_per_op", "client": "client_locks_per_op"}
 CALL, LIBRARY, FUNCTION, MOVED, NOT_FREE = "call", "library", "function", "moved_per_op", "contended_per_op"
 FEWEST, MOST, SLOWER = "least_per_op", "most_per_op", "counting_times_slower"
 
@@ -37,6 +42,11 @@ READING = (
     "For each operation, on threads that serve connections: calls of POSIX functions that take a lock. Moved:"
     " another thread had taken it last; not free: it had to be waited for. Waits are for conditions. Locks "
     "within the C library and atomic operations are not seen. Times slower: what counting costs."
+)
+READING_OF_CLIENT = "The same of the load client, on all of its threads."
+_SHOWN: tuple[tuple[Side, str, str], ...] = (
+    ("server", "Locks that the server takes", READING),
+    ("client", "Locks that the load client takes", READING_OF_CLIENT),
 )
 WHO = "Who takes them is in the report, and in `tlstax report --format md`."
 UNNAMED = "(no name)"
@@ -50,16 +60,27 @@ CHANGES_SHOWN = 20
 def rows(run: Run) -> Iterator[Row]:
     """Of each case, in the plan's order, all its locks, then each function that takes them or waits.
 
+    Those of its client follow, where that counts its own.
     Cases come with those valid trials that were counted; a control is counted with the case that it repeats.
     A count is exact: what trials differ by (`least_per_op`, `most_per_op`) is the server's doing.
     """
+    for side in SIDES:
+        yield from _of_side(run, side)
+
+
+def _of_side(run: Run, side: Side) -> Iterator[Row]:
     study = run.study
     valid = [record for record in run.stored.trials if record.verdict.value == "valid"]
-    cases = grouped((one for one in valid if one.locks is not None), lambda one: _named(one, study))
+    seen = (one for one in valid if _counts_of(one, side) is not None)
+    cases = grouped(seen, lambda one: _named(one, study))
     others = grouped((one for one in valid if one.locks is None), lambda one: _named(one, study))
     planned = {case.levels.without(FAULT): place for place, case in enumerate(plan_order.cases(study))}
     for named in sorted(cases, key=lambda named: planned.get(named.without(FAULT), len(planned))):
-        yield from _case(named, study, cases[named], others.get(named, []))
+        yield from _case(named, study, cases[named], others.get(named, []), side)
+
+
+def _counts_of(record: TrialRecord, side: Side) -> LockCounts | None:
+    return record.locks if side == "server" else record.client_locks
 
 
 def _named(record: TrialRecord, study: Study) -> CaseLevels:
@@ -68,9 +89,14 @@ def _named(record: TrialRecord, study: Study) -> CaseLevels:
 
 
 def _case(
-    levels: Levels, study: Study, records: Sequence[TrialRecord], not_counted: Sequence[TrialRecord]
+    levels: Levels,
+    study: Study,
+    records: Sequence[TrialRecord],
+    not_counted: Sequence[TrialRecord],
+    side: Side,
 ) -> Iterator[Row]:
-    counts = [record.locks for record in records if record.locks is not None and record.locks.operations]
+    found = (_counts_of(record, side) for record in records)
+    counts = [locks for locks in found if locks is not None and locks.operations]
     operations = sum(one.operations for one in counts)
     each = [_locks(one) / one.operations for one in counts]
     without, counting = (
@@ -79,7 +105,7 @@ def _case(
     label = case_label({name: level for name, level in levels.items() if name != FAULT}, study)
     yield Row(
         role=ALL_OF_THEM,
-        outcome=IN_ALL,
+        outcome=IN_ALL[side],
         unit="1",
         label=label,
         case=dict(levels),
@@ -90,6 +116,7 @@ def _case(
             FEWEST: min(each, default=0.0),
             MOST: max(each, default=0.0),
             SLOWER: geometric_mean(without) / geometric_mean(counting) if without and counting else None,
+            **_side(side),
         },
     )
     for (call, library, function), (calls, moved, contended) in _takers(counts):
@@ -105,8 +132,18 @@ def _case(
                 FUNCTION: function,
                 MOVED: moved / operations,
                 NOT_FREE: contended / operations,
+                **_side(side),
             },
         )
+
+
+def _side(side: Side) -> dict[str, str]:
+    """What a row says of its side: nothing of the server's, which all clients' cases have."""
+    return {} if side == "server" else {columns.SIDE.name: side}
+
+
+def _rows_of(rows: Iterable[Row], side: Side) -> tuple[Row, ...]:
+    return tuple(row for row in rows if (row.word(columns.SIDE.name) or "server") == side)
 
 
 def _locks(counts: LockCounts) -> int:
@@ -124,12 +161,17 @@ def _takers(counts: Sequence[LockCounts]) -> list[tuple[tuple[str, str, str], li
 
 def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     """How many each case takes; by whom, where there is room."""
-    cases = by_case(told.rows)
+    for side, title, reading in _SHOWN:
+        if cases := by_case(_rows_of(told.rows, side)):
+            yield _section(cases, title, reading)
+
+
+def _section(cases: Sequence[RowSet], title: str, reading: str) -> Section:
     tables = tuple(_table_of_takers(*case.rows) for case in cases)
     on_page = OnPage(lambda: (Folded("Who takes them", tables),), otherwise=tables)
     who = Roomy((on_page,), otherwise=(Words(WHO, aside=True),))
     in_all = Table("Locks for each operation", HEADS, [_all_of_case(*case.rows) for case in cases], ())
-    yield Section((in_all, Words(READING, aside=True), who), TOPIC.title)
+    return Section((in_all, Words(reading, aside=True), who), title)
 
 
 def _all_of_case(case: Row, *takers: Row) -> tuple[str | Number, ...]:
@@ -178,34 +220,69 @@ def explained(run: Run, case: Case | None = None, baseline: Case | None = None) 
     """Which functions take the locks that an operation takes more than in another case, or its own baseline.
 
     Without a case, it is that with the most more. After the row of all locks comes a row for each function
-    whose calls differ, the greatest difference first. UserMistake where the locks of either were not counted.
+    whose calls differ, the greatest difference first; then the same of the client, where it counted its own.
+    UserMistake where the locks of either were not counted.
     """
     again, run_name = "measure again with --count locks", run.stored.header.run
-    counted = {case.rows[0].case.without(FAULT): case.rows for case in by_case(rows(run))}
-
-    def of(levels: CaseLevels) -> Sequence[Row]:
-        if (rows := counted.get(levels.without(FAULT))) is None:
-            raise UserMistake("the locks of that case were not counted", remedy=again)
-        return rows
+    found = tuple(rows(run))
+    counted: dict[Side, Counted] = {
+        side: {own.rows[0].case.without(FAULT): own.rows for own in by_case(_rows_of(found, side))}
+        for side in SIDES
+    }
 
     def other(levels: CaseLevels) -> CaseLevels:
-        return baseline.levels if baseline is not None else levels | run.study.baseline
+        return (baseline.levels if baseline is not None else levels | run.study.baseline).without(FAULT)
 
     if case is not None:
-        own, beside = of(case.levels), of(other(case.levels))
+        pair = (case.levels.without(FAULT), other(case.levels))
+        if not counted["server"].keys() >= set(pair):
+            raise UserMistake("the locks of that case were not counted", remedy=again)
+    elif (foremost := _foremost(counted, other)) is not None:
+        pair = foremost
     else:
-        others = ((rows, counted.get(other(rows[0].case).without(FAULT))) for rows in counted.values())
-        pairs = [(rows, beside) for rows, beside in others if beside is not None]
-        if not pairs:
-            raise UserMistake(f"no locks were counted in run {run_name}", remedy=again)
-        own, beside = max(pairs, key=lambda pair: (pair[0][0].value or 0.0) - (pair[1][0].value or 0.0))
-    changes = _changes(own, beside)
-    in_all = own[0].model_copy(update={"baseline": beside[0].case, "baseline_value": beside[0].value})
+        raise UserMistake(f"no locks were counted in run {run_name}", remedy=again)
+    sentences, told = [], []
+    for side in SIDES:
+        if counted[side].keys() >= set(pair):
+            own, beside = (counted[side][levels] for levels in pair)
+            changes = _changes(own, beside)
+            sentences.append(f"{_WHOSE[side]}{_sentence(own[0], beside[0], changes)}")
+            all_of_them = {"baseline": beside[0].case, "baseline_value": beside[0].value}
+            told += [own[0].model_copy(update=all_of_them), *changes]
+    first, second = (counted["server"][levels][0].label for levels in pair)
     return Told(
-        title=f"{own[0].label} against {beside[0].label}, run {run_name}",
-        sentences=(_sentence(own[0], beside[0], changes),),
-        rows=(in_all, *changes),
+        title=f"{first} against {second}, run {run_name}", sentences=tuple(sentences), rows=tuple(told)
     )
+
+
+_WHOSE: Mapping[Side, str] = {"server": "", "client": "the load client: "}
+"""What a sentence begins with that is of a side."""
+
+Counted = Mapping[CaseLevels, Sequence[Row]]
+"""The rows of each case on one side, the row of all its locks first."""
+
+
+def _foremost(
+    counted: Mapping[Side, Counted], other: Callable[[CaseLevels], CaseLevels]
+) -> tuple[CaseLevels, CaseLevels] | None:
+    """The case with the most more than its baseline, on both sides together; None where none was counted.
+
+    Where each case is its own baseline, as where libraries alone differ, it is beside the first.
+    """
+    cases = list(counted["server"])
+    pairs = [(own, other(own)) for own in cases if other(own) in cases]
+    pairs = [pair for pair in pairs if pair[0] != pair[1]] or [(own, cases[0]) for own in cases[1:]] or pairs
+
+    def more(pair: tuple[CaseLevels, CaseLevels]) -> float:
+        values = ([_value(rows[levels][0]) if levels in rows else 0.0 for levels in pair] for rows in sides)
+        return sum(own - beside for own, beside in values)
+
+    sides = counted.values()
+    return max(pairs, key=more, default=None)
+
+
+_KEPT = (CALL, LIBRARY, FUNCTION, columns.SIDE.name)
+"""What a row still says where it tells a change."""
 
 
 def _changes(own: Sequence[Row], other: Sequence[Row]) -> list[Row]:
@@ -219,7 +296,7 @@ def _changes(own: Sequence[Row], other: Sequence[Row]) -> list[Row]:
                 **two,
                 "value": _value(here.get(name)),
                 "baseline_value": _value(there.get(name)),
-                "more": {column: row.more[column] for column in (CALL, LIBRARY, FUNCTION)},
+                "more": {column: row.more[column] for column in _KEPT if column in row.more},
             }
         )
         for name, row in {**there, **here}.items()
@@ -249,9 +326,14 @@ def _sentence(case: Row, baseline: Row, changes: Sequence[Row]) -> str:
     return f"{said}: {abs(more):.1f} {'more' if more > 0 else 'fewer'}, {signed} in {who}"
 
 
-def explained_section(told: Told) -> Section:
-    """The same as blocks for a terminal."""
-    changes = told.rows[1:]
+def explained_sections(told: Told) -> Iterator[Section]:
+    """The same as blocks for a terminal, of each side that is told of."""
+    sides = [side for side in SIDES if _rows_of(told.rows, side)]
+    for side, sentence in zip(sides, told.sentences, strict=True):
+        yield _explained_section(told.title, sentence, _rows_of(told.rows, side)[1:])
+
+
+def _explained_section(title: str, sentence: str, changes: Sequence[Row]) -> Section:
     shown = changes[:CHANGES_SHOWN]
     lines: list[tuple[str | Number, ...]] = [
         (
@@ -267,7 +349,7 @@ def explained_section(told: Told) -> Section:
     heads = ("a call that", "more", "here", "baseline")
     table = Table("Functions that take more or fewer", heads, lines, note, of="function", literal=True)
     blocks = table if changes else Words("No function takes more or fewer.")
-    return Section((Words(told.title, aside=True), blocks), f"{capitalised(told.sentences[0])}.")
+    return Section((Words(title, aside=True), blocks), f"{capitalised(sentence)}.")
 
 
 COLUMNS = (
@@ -279,8 +361,9 @@ COLUMNS = (
     Column(CALL, "TEXT", "the kind of call: what it locks, or a wait"),
     columns.LIBRARY,
     columns.FUNCTION,
+    columns.SIDE,
     Column(MOVED, "REAL", "calls in an operation that found that another thread took the lock last", "1"),
     Column(NOT_FREE, "REAL", "calls in an operation that found the lock taken", "1"),
 )
 
-TOPIC = Topic("locks", "Locks that the server takes", rows, sections, columns=COLUMNS)
+TOPIC = Topic("locks", _SHOWN[0][1], rows, sections, columns=COLUMNS)

@@ -47,3 +47,19 @@ def test_what_is_missing_is_found_out() -> None:
     (doubt,) = judged(counts(operations=1))
     assert doubt.weight == "invalid"
     assert "counted over 1 operations" in doubt.reason
+
+
+def judged_beside(client: str, seen: LockCounts | None) -> list[Doubt]:
+    """What is said of a client's own locks, beside a server of which all is known."""
+    made = trial(PLAIN, levels={"fault": "count-locks", "client": client})
+    both = {"locks": counts(), "client_locks": seen}
+    return list(counted(made._replace(evidence=made.evidence.model_copy(update=both))))
+
+
+def test_a_client_that_counts_its_locks_has_counted_all_of_them() -> None:
+    assert judged_beside("pgbench", counts()) == judged_beside("pgbench", counts(sites=())) == []
+    assert judged_beside("engine", None) == []
+    assert judged_beside("pgbench", None) == [Doubt("unknown", "it is not known which locks the client took")]
+    (lost,) = judged_beside("pgbench", counts(lost=2))
+    (others,) = judged_beside("pgbench", counts(operations=1))
+    assert (lost.weight, others.weight) == ("invalid", "invalid")

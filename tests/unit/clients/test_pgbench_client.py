@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tlstax.clients.adapter import Refusal
 from tlstax.clients.pgbench import demand
 from tlstax.clients.pgbench.child import failure_in, report_in
+from tlstax.clients.pgbench.program import counting
 from tlstax.contract import (
     Account,
     Job,
@@ -112,6 +114,12 @@ def test_nothing_of_the_users_home_changes_what_is_measured() -> None:
     environment = demand.environment(job(tls=TlsOn()))
     assert (environment["PGSSLMODE"], environment["PGSSLROOTCERT"]) == ("require", demand.NOWHERE)
     assert demand.environment(job())["PGSSLMODE"] == "disable"
+
+
+def test_what_counts_locks_is_loaded_before_all_others_and_brings_an_unwinder() -> None:
+    command = ["python", "loader", "--library-path", "/libraries", "pgbench"]
+    counted = counting(command, Path("/count.so"))
+    assert counted == ["python", "loader", "--preload", "/count.so:libgcc_s.so.1", *command[2:]]
 
 
 def test_a_unix_socket_is_its_folder_and_its_port() -> None:

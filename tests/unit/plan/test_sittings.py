@@ -159,6 +159,22 @@ def test_two_are_company_and_one_is_not() -> None:
     assert (alone.takes_turns, alone.slice_s, alone.number) == (False, 0.0, baseline.position)
 
 
+def test_one_whose_slices_are_named_has_them_alone_where_it_has_no_company() -> None:
+    factors = {"tls": ("off", "1.3"), "connections": (8,), "slice_ms": (50,)}
+    made_up = study(factors=factors)
+    for role in ("baseline", "treatment"):
+        trial = one_of(first_block(made_up), role)
+        (alone,) = sittings(made_up, [trial], window_s=0.5)
+        assert (alone.takes_turns, alone.slice_s, alone.trials) == (True, 0.05, (trial,))
+        turns = list(order(alone, seed=7))
+        assert turns == [(trial,)] * alone.rounds
+        assert alone.slices_of(trial) == alone.rounds >= FEWEST_ROUNDS
+        assert alone.work_s == pytest.approx(alone.watched_s + alone.rounds * 0.05)
+    many = study(factors={**factors, "connections": (MOST_CONNECTIONS,)})
+    found = sittings(many, first_block(many), window_s=0.5)
+    assert all(sitting.takes_turns and len(sitting.trials) == 1 for sitting in found)
+
+
 def test_a_server_is_asked_for_as_many_connections_as_it_has_threads_for_and_no_more() -> None:
     """Four cases, each of whose clients keeps its connections."""
     for connections, together in ((MOST_CONNECTIONS // 4, True), (MOST_CONNECTIONS // 4 + 1, False)):

@@ -221,6 +221,20 @@ def test_with_as_many_blocks_as_it_may_have_a_study_ends() -> None:
     assert (ended.reason, ended.why) == ("blocks", "3 blocks had been asked for")
 
 
+def test_blocks_that_were_asked_for_are_not_ended_by_the_budget() -> None:
+    two = {"minimum_blocks": 2, "maximum_blocks": 2, "budget_s": 15.0}
+    slow = STUDY.model_copy(update={**two, "overtime": True})
+    one = decide(slow, _records(1, 1.0), 40.0)
+    assert isinstance(one, Continue)
+    assert (one.progress.left_blocks, one.progress.left_s) == (1, pytest.approx(40.0))
+    ended = decide(slow, _records(2, 1.0), 80.0)
+    assert isinstance(ended, Stop)
+    assert ended.reason == "blocks"
+    bounded = decide(STUDY.model_copy(update=two), _records(1, 1.0), 40.0)
+    assert isinstance(bounded, Stop)
+    assert bounded.reason == "budget"
+
+
 def test_no_time_is_left_once_the_budget_is_overdrawn() -> None:
     decision = decide(STUDY.model_copy(update={"budget_s": 45.0}), _records(5, 1.0), 50.0)
     assert isinstance(decision, Stop)

@@ -23,7 +23,7 @@ from tlstax.support.errors import UserMistake
 from tlstax.topics.core.section import Folded, OnPage, Roomy
 from tlstax.topics.core.table import Table
 from tlstax.topics.core.topic import Run
-from tlstax.topics.locks import ALL_OF_THEM, TOPIC, explained, explained_section
+from tlstax.topics.locks import ALL_OF_THEM, TOPIC, explained, explained_sections
 from told_runs import blocks_of
 
 TAX = load_study("tax").model_copy(update={"count": "locks"})
@@ -272,6 +272,52 @@ def test_a_case_and_what_it_is_compared_with_can_be_chosen() -> None:
     assert "65.0 fewer, −58.0 in do_command of mysqld" in fewer.sentences[0]
 
 
+SCRAM = of_operations(100, site("read lock", "libcrypto.so.3", FETCH, 822_200))
+
+
+def of_clients() -> Run:
+    """The same run, whose clients counted their own locks as well."""
+
+    def of_client(record: TrialRecord) -> TrialRecord:
+        own = SCRAM if record.trial.case.levels["workload"] == "reconnect" else of_operations(100)
+        return record.model_copy(update={"client_locks": own}) if record.locks is not None else record
+
+    return Run(with_trials(RUN.stored, list(map(of_client, RUN.stored.trials))))
+
+
+def test_a_clients_own_locks_have_rows_and_a_section_of_their_own() -> None:
+    run = of_clients()
+    found = TOPIC.told(run)
+    of_client = [row for row in found.rows if row.word("side") == "client"]
+    assert [row for row in found.rows if row.word("side") != "client"] == list(TOPIC.told(RUN).rows)
+    assert {row.value for row in of_client if row.outcome == "client_locks_per_op"} == {0.0, 8222.0}
+    assert {row.word("function") for row in of_client if row.role == ""} == {FETCH}
+    server, client = TOPIC.sections(found, RunDocument.model_construct())
+    assert (server.title, client.title) == (TOPIC.title, "Locks that the load client takes")
+
+
+def test_both_sides_are_explained_where_both_counted() -> None:
+    kept, own = case_of("point-select", "off"), case_of("reconnect", "off")
+    found = explained(of_clients(), own, kept)
+    assert found.sentences[1] == (
+        "the load client: reconnecting, plaintext takes 8222.0 locks for each operation, kept connections, "
+        "plaintext 0.0: 8222.0 more, +8222.0 in EVP_MD_fetch of libcrypto.so.3"
+    )
+    server, client = explained_sections(found)
+    text = printed_sections([client], width=80)
+    assert text.startswith("The load client: reconnecting, plaintext takes 8222.0 locks")
+    assert "libcrypto.so.3: EVP_MD_fetch" in text
+    assert LOGIN in printed_sections([server], width=80)
+
+
+def test_cases_without_another_baseline_are_beside_the_first() -> None:
+    """As where libraries alone differ: which of them takes more is what is asked."""
+    plain = {("point-select", "off"): named(do_command=1500), ("reconnect", "off"): named(do_command=7300)}
+    found = explained(counted_cases(plain))
+    assert found.title.startswith("reconnecting, plaintext against kept connections, plaintext")
+    assert changes(found) == [(QUERY, 73.0, 15.0)]
+
+
 def test_what_was_not_counted_is_not_explained() -> None:
     with pytest.raises(UserMistake, match="no locks were counted"):
         explained(Run(fake_run(TAX, number_of_blocks=1)))
@@ -280,11 +326,11 @@ def test_what_was_not_counted_is_not_explained() -> None:
 
 
 def test_the_text_names_who_takes_them() -> None:
-    text = printed_sections([explained_section(explained(RUN))], width=80)
+    text = printed_sections(list(explained_sections(explained(RUN))), width=80)
     assert max(map(len, text.split("\n"))) <= 80
     assert text.startswith("Reconnecting, TLS 1.3 takes 114.0 locks")
     assert "libcrypto.so.3: EVP_MD_fetch" in text
-    alike = explained_section(explained(RUN, case_of("point-select", "1.3")))
+    (alike,) = explained_sections(explained(RUN, case_of("point-select", "1.3")))
     assert "No function takes more or fewer" in printed_sections([alike])
 
 

@@ -9,6 +9,7 @@ seconds; so it is given a number, which follows from how fast it was beforehand.
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from tlstax.clients.pgbench import demand
 from tlstax.clients.pgbench.child import Launch, Pgbench
 from tlstax.contract import Counts, CpuTime, Done, Job, Ready
 from tlstax.observers.process import cpu_between
+from tlstax.specimens.shared_pages import LOCKS_VARIABLE
 
 TELLING_S = 0.2
 """Operations that took this long determine the rate."""
@@ -72,7 +74,7 @@ class _Service:
         launch = Launch(
             program=self.program,
             arguments=demand.arguments(job, operations),
-            environment=demand.environment(job),
+            environment={**demand.environment(job), **_page()},
             password_file=demand.password_file(job),
             script=demand.script(job),
             firsts=demand.first_of_threads(job.connections, job.threads),
@@ -145,6 +147,12 @@ class _Service:
             errors=(),
             row_samples=(),
         )
+
+
+def _page() -> dict[str, str]:
+    """Where pgbench is to count its locks, as this program was told; nothing where it was not."""
+    path = os.environ.get(LOCKS_VARIABLE)
+    return {LOCKS_VARIABLE: path} if path else {}
 
 
 def _counts(connections: int) -> Counts:

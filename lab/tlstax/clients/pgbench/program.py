@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from tlstax.records.trial import Specimen
 from tlstax.specimens.progress import Progress
@@ -61,6 +62,15 @@ def over(command: Sequence[str], library: TlsLibrary, progress: Progress) -> lis
         first.append(other.executable.parent.parent / "lib")
     path = ":".join([*(str(plain(at)) for at in first), command[place], *map(str, library.support)])
     return [*command[:place], path, *command[place + 1 :]]
+
+
+def counting(command: Sequence[str], library: Path) -> list[str]:
+    """The command of `obtain` or `over` with the library before all others that counts locks.
+
+    pgbench is written in C and brings no unwinder, by which callers are found.
+    """
+    place = list(command).index("--library-path")
+    return [*command[:place], "--preload", f"{library}:libgcc_s.so.1", *command[place:]]
 
 
 def adapter_command(version: str, command: list[str]) -> list[str]:
