@@ -17,11 +17,22 @@ from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import obtain_path, open_path
 from tlstax.observers.machine import describe_machine
 from tlstax.run.bench import Bench, Equipment, Needs, PrivateBench, Wanted, private_bench
+from tlstax.run.benches import pooler_secrets
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.stats.outcomes import outcomes
 from tlstax.study.level_names import PGBOUNCERS
 from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS
+
+TRIED = (
+    *(name for name in PGBOUNCERS if "1.18" not in name and "password" not in name),
+    "pgbouncer-password",
+    "pgbouncer-reencrypt-password-transaction",
+    "pgbouncer-1.18-terminate",
+    "pgbouncer-1.18-password-transaction",
+    "pgbouncer-1.18-reencrypt-password",
+)
+"""Sid's by each way of TLS and of lending; of the other release, and with passwords, some of each kind."""
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
 
@@ -30,7 +41,8 @@ NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
 def alone(session: Session, postgresql_build: ServerBuild) -> Iterator[PrivateBench]:
     wanted = Wanted(build=postgresql_build)
     with private_bench(session, wanted, Equipment(), describe_machine(), NEEDS, lambda _: None) as bench:
-        obtain_path("pgbouncer", lambda _: None)
+        for name in ("pgbouncer", "pgbouncer-1.18"):
+            obtain_path(name, lambda _: None)
         yield bench
 
 
@@ -38,19 +50,19 @@ def alone(session: Session, postgresql_build: ServerBuild) -> Iterator[PrivateBe
 def bench(alone: PrivateBench, session: Session) -> Iterator[Bench]:
     """PostgreSQL 18 behind each of its levels."""
     server = alone.server
-    ends = Ends(
-        session,
-        server.endpoint().port,
-        server.certificates,
-        spoken="postgresql",
-        secrets=server.product.accounts.kept_secrets(alone.admin),
-    )
+
+    def ends(name: str) -> Ends:
+        secrets = pooler_secrets(alone, name)
+        return Ends(
+            session, server.endpoint().port, server.certificates, spoken="postgresql", secrets=secrets
+        )
+
     with ExitStack() as stack:
-        running = {(name, False): stack.enter_context(open_path(name, ends)) for name in PGBOUNCERS}
+        running = {(name, False): stack.enter_context(open_path(name, ends(name))) for name in TRIED}
         yield replace(alone, paths=running)
 
 
-@pytest.mark.parametrize("path", PGBOUNCERS)
+@pytest.mark.parametrize("path", TRIED)
 def test_it_carries_and_proves_that_it_was_in_the_way(bench: Bench, path: str) -> None:
     record = tried(bench, path)
     assert_valid(record)

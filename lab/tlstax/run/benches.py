@@ -56,7 +56,7 @@ from tlstax.study.needs import (
     server_choices,
     tls_libraries,
 )
-from tlstax.study.tls_levels import POOLS
+from tlstax.study.tls_levels import HAS_PASSWORDS, POOLS
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import as_ranges, counted, enumerated
 
@@ -428,11 +428,19 @@ def _ends(bench: PrivateBench, session: Session, over: bool, name: str) -> Ends:
         certificates=server.certificates,
         entering=span.enter_far() if span else (),
         over=span if over else None,
-        secrets=server.product.accounts.kept_secrets(bench.admin) if name in POOLS else {},
+        secrets=pooler_secrets(bench, name),
         spoken="postgresql" if server.product.name == "postgresql" else "mysql",
         near_cpus=bench.machine.client_cpus,
         far_cpus=bench.machine.server_cpus,
     )
+
+
+def pooler_secrets(bench: PrivateBench, name: str) -> dict[str, str]:
+    """What a path of this name is given to log in by, by account; nothing where it leaves that to clients."""
+    account = bench.server.load_account
+    if name in HAS_PASSWORDS:
+        return {account.user: account.password}
+    return bench.server.product.accounts.kept_secrets(bench.admin) if name in POOLS else {}
 
 
 def _at_fault(choice: ServerChoice) -> dict[str, Level]:

@@ -164,7 +164,11 @@ PGBOUNCER = Recipe(
     bytes_needed=150_000_000,
 )
 
-PATHS = (OPENSSH, STUNNEL, HAPROXY, MYSQL_ROUTER, PGBOUNCER)
+PGBOUNCER_1_18 = _path_of_bookworm(
+    "pgbouncer-1.18", "PgBouncer 1.18", ("pgbouncer",), "usr/sbin/pgbouncer", 120_000_000
+)
+
+PATHS = (OPENSSH, STUNNEL, HAPROXY, MYSQL_ROUTER, PGBOUNCER, PGBOUNCER_1_18)
 
 VERSION_OPTION = {
     OPENSSH.name: "-V",
@@ -172,6 +176,7 @@ VERSION_OPTION = {
     HAPROXY.name: "-v",
     MYSQL_ROUTER.name: "--version",
     PGBOUNCER.name: "--version",
+    PGBOUNCER_1_18.name: "--version",
 }
 """How each of the programs is asked for its version."""
 

@@ -29,7 +29,7 @@ from tlstax.study.level_names import (
     UNIX_SOCKET,
 )
 from tlstax.study.product import ProductName
-from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS, POOLS
+from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS, KNOWS_NO_NAMES, POOLS
 from tlstax.study.workloads import Rows, by_numbers
 
 BEFORE_1_2 = frozenset({"1.0", "1.1"})
@@ -202,6 +202,10 @@ def _of_path(wanted: Wanted) -> Iterable[tuple[bool, str]]:
     yield (
         pools and case.auth != DEFAULT_AUTH,
         "logs in at the server with what SCRAM tells it of its clients (auth = default)",
+    )
+    yield (
+        case.path in KNOWS_NO_NAMES and wanted.workload.is_prepared,
+        "carries no prepared statements: PgBouncer does by transaction from 1.21 on (protocol = text)",
     )
     yield (
         is_router and ends and case.group in _NO_SUCH_GROUP,

@@ -128,12 +128,25 @@ SCRAM that is not. What is not named is SCRAM, bound wherever there is TLS, as l
 
 DIRECT, UNIX_SOCKET = "direct", "unix-socket"
 
+PGBOUNCER, PGBOUNCER_1_18 = "pgbouncer", "pgbouncer-1.18"
+BY_PASSWORD, BY_TRANSACTION = "-password", "-transaction"
+_TLS_OF_PGBOUNCER = {
+    "": "",
+    "-terminate": "ends TLS",
+    "-reencrypt": "ends TLS and begins it anew",
+    "-encrypt": "begins TLS",
+}
+
 PGBOUNCERS = tuple(
-    f"pgbouncer{tls}{mode}"
-    for mode in ("", "-transaction")
-    for tls in ("", "-terminate", "-reencrypt", "-encrypt")
+    f"{release}{tls}{given}{mode}"
+    for release in (PGBOUNCER, PGBOUNCER_1_18)
+    for given in ("", BY_PASSWORD)
+    for mode in ("", BY_TRANSACTION)
+    for tls in _TLS_OF_PGBOUNCER
 )
-"""The levels of `path` that are PgBouncer's: what it does with TLS, and how long it lends a connection."""
+"""The levels of `path` that are PgBouncer's: which release it is (of Debian sid where none is named), what it
+does with TLS, whether it is given the passwords themselves (else what the server keeps of them), and how long
+it lends a connection."""
 
 PATHS = (
     DIRECT,
@@ -273,20 +286,26 @@ _PATH_WORDS = {
     "router-passthrough": "through MySQL Router, which passes TLS on",
     "router-reencrypt": "through MySQL Router, which ends TLS and begins it anew",
     "router-encrypt": "through MySQL Router, which begins TLS",
-    "pgbouncer": "through PgBouncer without TLS",
-    "pgbouncer-terminate": "through PgBouncer, which ends TLS",
-    "pgbouncer-reencrypt": "through PgBouncer, which ends TLS and begins it anew",
-    "pgbouncer-encrypt": "through PgBouncer, which begins TLS",
-    "pgbouncer-transaction": "through PgBouncer by transaction, without TLS",
-    "pgbouncer-terminate-transaction": "through PgBouncer by transaction, which ends TLS",
-    "pgbouncer-reencrypt-transaction": "through PgBouncer by transaction, which ends TLS and begins it anew",
-    "pgbouncer-encrypt-transaction": "through PgBouncer by transaction, which begins TLS",
 }
-"""What carries the bytes; those through SSH are named by their cipher."""
+"""What carries the bytes; those through SSH are named by their cipher, PgBouncer's by what each part says."""
+
+
+def _pgbouncer_words(level: str) -> str:
+    """PgBouncer as its level has it: "through PgBouncer 1.18 by transaction, which ends TLS"."""
+    release = " 1.18" if level.startswith(PGBOUNCER_1_18) else ""
+    mode = " by transaction" if level.endswith(BY_TRANSACTION) else ""
+    given = " with the password" if BY_PASSWORD in level else ""
+    tls = next((does for part, does in _TLS_OF_PGBOUNCER.items() if part and part in level), "")
+    name = f"PgBouncer{release}{mode}{given}"
+    if tls:
+        return f"through {name}, which {tls}"
+    return f"through {name}{',' if mode or given else ''} without TLS"
 
 
 def path_words(level: Level) -> str:
     """What carries the bytes: "through SSH (aes256-ctr)"."""
+    if level in PGBOUNCERS:
+        return _pgbouncer_words(str(level))
     kind, _, suite = str(level).partition("-")
     return f"through SSH ({suite})" if kind == "ssh" else _PATH_WORDS.get(str(level), f"through {level}")
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tlstax.contract import TlsVersion
-from tlstax.study.level_names import DEFAULT_CERTIFICATE, DIRECT, DIRECT_TLS, GROUPS, PGBOUNCERS, UNSET
+from tlstax.study.level_names import (
+    BY_PASSWORD,
+    BY_TRANSACTION,
+    DEFAULT_CERTIFICATE,
+    DIRECT,
+    DIRECT_TLS,
+    GROUPS,
+    PGBOUNCER_1_18,
+    PGBOUNCERS,
+    UNSET,
+)
 
 if TYPE_CHECKING:
     from tlstax.study.factors import CaseLevels
@@ -100,6 +110,15 @@ BEGINS_TLS = frozenset(
 
 POOLS = frozenset(PGBOUNCERS)
 """Paths that lend connections of their own to the server to their clients: its logins are fewer."""
+
+HAS_PASSWORDS = frozenset(name for name in PGBOUNCERS if BY_PASSWORD in name)
+"""Paths that are given the passwords of the load's accounts, and not only what the server keeps of them."""
+
+KNOWS_NO_NAMES = frozenset(
+    name for name in PGBOUNCERS if name.startswith(PGBOUNCER_1_18) and name.endswith(BY_TRANSACTION)
+)
+"""Paths that carry no statement by its name: before 1.21 PgBouncer does not prepare it anew on another of its
+connections (its changelog, `max_prepared_statements`)."""
 
 LEADS_ANYWHERE = frozenset({"haproxy", "router-passthrough", "router-reencrypt", "router-encrypt"})
 """Paths whose programs all stand near the client, and lead to a server wherever it is. The others but the

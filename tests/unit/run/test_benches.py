@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -351,3 +351,19 @@ def test_only_servers_that_are_observed_are_given_counters(
 def test_a_server_that_is_not_ours_keeps_its_settings(factor: str, level: str) -> None:
     with pytest.raises(UserMistake, match=f"{factor} cannot be chosen there"):
         external.check_external(override(load_study("tax"), factor, [level]))
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("pgbouncer-terminate", {"load": "kept"}),
+        ("pgbouncer-1.18-terminate-password", {"load": "secret"}),
+        ("haproxy", {}),
+    ],
+)
+def test_a_pooler_is_given_what_the_server_keeps_or_the_password(path: str, given: dict[str, str]) -> None:
+    server = SimpleNamespace(
+        load_account=SimpleNamespace(user="load", password="secret"),
+        product=SimpleNamespace(accounts=SimpleNamespace(kept_secrets=lambda _: {"load": "kept"})),
+    )
+    assert benches.pooler_secrets(cast(Any, SimpleNamespace(server=server, admin=None)), path) == given

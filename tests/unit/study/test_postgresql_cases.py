@@ -11,7 +11,7 @@ from tlstax.study import Level, load_study, override, workloads
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import ClientProof, JobTerms, Verification
 from tlstax.study.labels import label_levels
-from tlstax.study.level_names import AUTH_PLUGINS, POSTGRESQL_AUTH
+from tlstax.study.level_names import AUTH_PLUGINS, POSTGRESQL_AUTH, path_words
 from tlstax.study.server_abilities import abilities_named
 
 ADMITTED = Account(user="load", password="", database="scratch")
@@ -58,6 +58,11 @@ def why(server: str | None, **levels: Level) -> str:
         ("postgresql-18", {"path": "pgbouncer", "tls": "1.3"}, "accepts only clients without TLS"),
         ("postgresql-18", {"path": "pgbouncer-encrypt-transaction", "tls": "1.2"}, "clients without TLS"),
         ("postgresql-18", {"path": "pgbouncer-terminate", "tls": "1.3-direct"}, "waits for a client to ask"),
+        (
+            "postgresql-18",
+            {"path": "pgbouncer-1.18-transaction", "tls": "off", "protocol": "prepared"},
+            "by transaction from 1.21 on",
+        ),
         (
             "postgresql-18",
             {"path": "pgbouncer", "tls": "off", "auth": "md5"},
@@ -180,3 +185,20 @@ def test_long_rows_are_settings_of_the_session() -> None:
     assert [f"tlstax.value_{number}" in statement.sql for number in range(4)] == [True, True, True, False]
     (of_one,) = job(workload="rows-1x1000", tls="off").workload.statements
     assert "CASE" not in of_one.sql
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("pgbouncer", "through PgBouncer without TLS"),
+        ("pgbouncer-terminate", "through PgBouncer, which ends TLS"),
+        ("pgbouncer-transaction", "through PgBouncer by transaction, without TLS"),
+        ("pgbouncer-1.18-password", "through PgBouncer 1.18 with the password, without TLS"),
+        (
+            "pgbouncer-1.18-reencrypt-password-transaction",
+            "through PgBouncer 1.18 by transaction with the password, which ends TLS and begins it anew",
+        ),
+    ],
+)
+def test_a_pooler_is_named_by_its_release_and_by_what_it_does(path: str, words: str) -> None:
+    assert path_words(path) == words

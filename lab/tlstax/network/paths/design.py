@@ -55,7 +55,8 @@ class Ends:
     beginning of a command line in the server's place (empty: this one). Programs that would run on the
     client's machine share `near_cpus` with it, those on the server's machine `far_cpus`. `spoken` is the
     protocol in which the server is asked whether the path carries. `secrets` is what the server keeps of the
-    passwords of the load's accounts, by account, for a path that logs in for its clients.
+    passwords of the load's accounts, by account, for a path that logs in for its clients; the passwords
+    themselves for one that is to have them.
     """
 
     session: Session

@@ -27,10 +27,15 @@ from tlstax.specimens.manifest import Kept
 from tlstax.specimens.processes import free_ports
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.recipe import Recipe
-from tlstax.study.level_names import PGBOUNCERS
+from tlstax.study.level_names import PGBOUNCER_1_18, PGBOUNCERS
 from tlstax.study.tls_levels import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
+
+
+def _pgbouncer(name: str) -> Recipe:
+    return catalogue.PGBOUNCER_1_18 if name.startswith(PGBOUNCER_1_18) else catalogue.PGBOUNCER
+
 
 KINDS: dict[str, tuple[Recipe, Callable[[], Design]]] = {
     **{name: (catalogue.OPENSSH, lambda name=name: Ssh(name)) for name in SSH_CIPHERS},  # type: ignore[misc]
@@ -38,7 +43,7 @@ KINDS: dict[str, tuple[Recipe, Callable[[], Design]]] = {
     "haproxy": (catalogue.HAPROXY, lambda: Haproxy(tls=False)),
     "haproxy-tls": (catalogue.HAPROXY, lambda: Haproxy(tls=True)),
     **{name: (catalogue.MYSQL_ROUTER, lambda name=name: Router(name)) for name in MODES},  # type: ignore[misc]
-    **{name: (catalogue.PGBOUNCER, lambda name=name: PgBouncer(name)) for name in PGBOUNCERS},  # type: ignore[misc]
+    **{name: (_pgbouncer(name), lambda name=name: PgBouncer(name)) for name in PGBOUNCERS},  # type: ignore[misc]
 }
 """What each level of `path` is made of; `direct` and `unix-socket` have no program."""
 

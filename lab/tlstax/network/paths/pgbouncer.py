@@ -3,9 +3,11 @@
 It ends a client's TLS, begins TLS of its own towards the server, does both or neither; it passes none
 through. A server's connection belongs to a client for as long as that is connected (session mode) or for a
 transaction (transaction mode), and to the next one then: logins at the server are its own, and fewer. It
-shows the server's own certificate, and verifies the server's authority. Clients prove themselves by SCRAM,
-with whose keys it logs in for them at the server: it is given what the server keeps of their passwords, and
-no password.
+shows the server's own certificate, and verifies the server's authority. Clients prove themselves by SCRAM.
+Where it is given what the server keeps of their passwords, and no password, it logs in for them with the keys
+that a client's proof tells it. Where it is given passwords, it derives keys of its own from each, to verify a
+client by and to log in with: 4,096 rounds of HMAC each time (`build_adhoc_scram_secret` in src/scram.c), but
+for clients once and for all where it keeps them (its pull request 1338).
 
 It stands near the server where it ends TLS, else near the client. It has one thread. Like PostgreSQL it
 refuses to run as root.
@@ -92,7 +94,7 @@ class PgBouncer:
         known = {CONSOLE_USER: "", **ends.secrets}
         written = {
             "users": "".join(f'"{user}" "{secret}"\n' for user, secret in known.items()),
-            "hba": f"local pgbouncer {CONSOLE_USER} trust\nhost all all all scram-sha-256\n",
+            "hba": f"local pgbouncer {CONSOLE_USER} trust\nhost all all 0.0.0.0/0 scram-sha-256\n",
             "pgbouncer.ini": CONFIGURATION.format(
                 host=host,
                 port=port,

@@ -11,9 +11,11 @@ import pytest
 
 from tlstax.network.paths import pgbouncer
 from tlstax.network.paths.design import Ends, Laid, Ports, Program
+from tlstax.network.paths.opening import KINDS
 from tlstax.network.paths.pgbouncer import PgBouncer
 from tlstax.records.trial import ConnectionsSeen
 from tlstax.specimens import unprivileged
+from tlstax.specimens.catalogue import PGBOUNCER, PGBOUNCER_1_18
 from tlstax.study.level_names import PGBOUNCERS
 from tlstax.support.errors import MachineFault
 
@@ -63,6 +65,8 @@ def programs(*lines: str) -> list[Program]:
         ("pgbouncer-terminate", "require", "disable", "session"),
         ("pgbouncer-reencrypt", "require", "verify-ca", "session"),
         ("pgbouncer-encrypt-transaction", "disable", "verify-ca", "transaction"),
+        ("pgbouncer-password-transaction", "disable", "disable", "transaction"),
+        ("pgbouncer-1.18-terminate-password", "require", "disable", "session"),
     ],
 )
 def test_a_level_says_what_is_encrypted_and_how_long_a_connection_is_lent(
@@ -90,8 +94,14 @@ def test_it_is_given_what_the_server_keeps_and_no_password(tmp_path: Path, name:
     assert users.stat().st_mode & 0o077 == 0
     assert (tmp_path / "hba").read_text("utf-8").splitlines() == [
         "local pgbouncer tlstax trust",
-        "host all all all scram-sha-256",
+        "host all all 0.0.0.0/0 scram-sha-256",
     ]
+
+
+@pytest.mark.parametrize("name", PGBOUNCERS)
+def test_a_level_says_which_release_it_is(name: str) -> None:
+    recipe, _ = KINDS[name]
+    assert recipe is (PGBOUNCER_1_18 if "1.18" in name else PGBOUNCER)
 
 
 def test_clients_are_counted_by_its_log_with_how_each_was_encrypted() -> None:
