@@ -1,6 +1,6 @@
 """Every JSON document that a command prints: its type, JSON Schema and place on `docs/json.md`; all tables.
 
-`python -m tlstax.cli.documents` in `lab/` writes the schemas and the pages.
+`python -m tlstax.cli.documents` in `lab/` writes the schemas and the pages, and what is supported where.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
+from tlstax.cli import supported
 from tlstax.contract.schemas import DIALECT
 from tlstax.machines.listing import MachineListing
 from tlstax.plan.order import Plan
@@ -39,10 +40,11 @@ from tlstax.topics.core.columns import Column, Table
 from tlstax.topics.prediction.prediction import Prediction
 
 ROOT = Path(__file__).resolve().parents[3]
-SCHEMAS, PAGE, TABLES_PAGE = (
+SCHEMAS, PAGE, TABLES_PAGE, SUPPORTED_PAGE = (
     ROOT / "contract" / "printed",
     ROOT / "docs" / "json.md",
     ROOT / "docs" / "tables.md",
+    ROOT / "docs" / "supported.md",
 )
 
 Schema = dict[str, Any]
@@ -116,7 +118,12 @@ def documents() -> dict[Path, str]:
         SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         for name, schema in schemas.items()
     }
-    return {**written, PAGE: _page(schemas), TABLES_PAGE: tables_page()}
+    return {
+        **written,
+        PAGE: _page(schemas),
+        TABLES_PAGE: tables_page(),
+        SUPPORTED_PAGE: supported.page(),
+    }
 
 
 TABLES_BEGIN = """\

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, check_known_url, needs_external, warn
+from tlstax.external.abilities import abilities_of
 from tlstax.external.access import URL_SHAPE, AccessOptions, ExternalAccess, ExternalAddress, settle
 from tlstax.external.server import EXTERNAL_TABLES, OWN_SCHEMA
 from tlstax.external.tls import ExternalTls
@@ -21,10 +22,13 @@ from tlstax.specimens.resolve import check_server_name, default_server, named_se
 from tlstax.specimens.sessions import open_session
 from tlstax.study import Study
 from tlstax.study.changes import without_plaintext
+from tlstax.study.exclusions import BY_RELEASE
 from tlstax.study.factor import is_specimen_name
+from tlstax.study.files import rebuilt
 from tlstax.study.labels import asking_what_is_there
 from tlstax.study.level_names import DIRECT_TLS
 from tlstax.study.needs import has_plaintext
+from tlstax.study.server_abilities import UNNAMED
 from tlstax.support.errors import UserMistake
 
 
@@ -128,6 +132,7 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
         check_clients(study, level, access, allow_plaintext=servers.options.allow_plaintext)
         product, schema = external_product(access.product), access.address.schema or OWN_SCHEMA
         check_workloads(study.workloads.values(), product, schema, EXTERNAL_TABLES)
+    study = _as_they_can(study, accesses)
     leeway = Leeway(
         at_most=servers.options.max_connections,
         fewer_connections=allowed.fewer_connections,
@@ -138,6 +143,32 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
         raises_load=allowed.raises_load,
     )
     return study, ExternalRequest(accesses, leeway)
+
+
+def _as_they_can(study: Study, accesses: Mapping[str | None, ExternalAccess]) -> Study:
+    """The study without the TLS that a PostgreSQL's version does not have, which its address does not say.
+
+    A server is asked only where it has such cases. UserMistake where none of a level is left.
+    """
+    depending = {case.server for case in study.included() if case.tls in BY_RELEASE}
+    known = {
+        level or UNNAMED: abilities_of(access)
+        for level, access in accesses.items()
+        if access.product == "postgresql" and level in depending
+    }
+    if not known:
+        return study
+    changed = rebuilt(study, SERVER, servers={**study.servers, **known})
+    left = {case.tls for case in changed.included()}
+    before = {(case.server, case.tls) for case in study.included()}
+    for levels, exclusion in changed.excluded():
+        if (levels.get(SERVER), levels.get("tls")) not in before or levels["tls"] not in BY_RELEASE:
+            continue
+        if levels["tls"] not in left:
+            raise UserMistake(exclusion.why, remedy="leave that level of tls out")
+        warn(f"left out: {exclusion.why}")
+        before.remove((levels.get(SERVER), levels["tls"]))
+    return asking_what_is_there(changed, study)
 
 
 def _check_socket(access: ExternalAccess) -> None:

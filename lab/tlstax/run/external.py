@@ -72,8 +72,8 @@ from tlstax.support.errors import TlstaxError, UserMistake
 ALONE = (None,)
 """The external server of a study that has no other and names none."""
 
-_ITS_OWN = (*factors_of("server", "state", "distance", "observation"), "auth")
-"""Factors that an external server has one level of, which is what stands for leaving it as it is."""
+ITS_OWN = (*factors_of("server", "state", "distance", "observation"), "auth", "client_certificate")
+"""Factors of which an external server has one level: the one that stands for leaving it as it is."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def check_external(study: Study, servers: Collection[str | None] = ALONE) -> Non
                 remedy="name specimens; `tlstax study run memory --set server=mysql://…` opens connections "
                 "step by step",
             )
-        for name in _ITS_OWN:
+        for name in ITS_OWN:
             if name in case and name != "server" and getattr(case, name) != getattr(plain, name):
                 raise UserMistake(
                     f"an external server keeps what it has: {name} cannot be chosen there",

@@ -32,8 +32,13 @@ from tlstax.study.product import ProductName
 from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS, KNOWS_NO_NAMES, POOLS
 from tlstax.study.workloads import Rows, by_numbers
 
+THE_SERVER = "the server"
+"""An external server that is alone, which no case names."""
+
 BEFORE_1_2 = frozenset({"1.0", "1.1"})
 BEFORE_1_3 = BEFORE_1_2 | {"1.2"}
+BY_RELEASE = BEFORE_1_2 | {DIRECT_TLS}
+"""TLS that not every release of PostgreSQL has."""
 
 
 _NAMES: Mapping[ProductName, str] = {"mysql": "MySQL", "mariadb": "MariaDB", "postgresql": "PostgreSQL"}
@@ -81,9 +86,11 @@ def of_tls(wanted: Wanted) -> str:
     if tls == DIRECT_TLS and not wanted.is_of_postgresql:
         return f"{_NAMES[wanted.product]} begins in the clear, so TLS cannot begin at once (tls = {tls})"
     if tls == DIRECT_TLS and server is not None and not server.direct_tls:
-        return f"{wanted.case.server} cannot begin TLS at once (tls = {tls}): PostgreSQL does from 17 on"
+        name = wanted.case.server or THE_SERVER
+        return f"{name} cannot begin TLS at once (tls = {tls}): PostgreSQL does from 17 on"
     if wanted.is_of_postgresql and server is not None and tls in BEFORE_1_2 - set(server.tls_versions):
-        return f"{wanted.case.server} accepts TLS from 1.2 on (ssl_min_protocol_version)"
+        name, oldest = wanted.case.server or THE_SERVER, server.tls_versions[0]
+        return f"{name} accepts TLS from {oldest} on (ssl_min_protocol_version)"
     if tls in LEFT_TO_THE_DRIVER and not kind.is_driver:
         return f"{kind.name} is not a driver: it must be told how to encrypt, and tls = {tls} does not"
     return ""

@@ -60,8 +60,8 @@ def of_postgresql(major: int) -> ServerAbilities:
 UNNAMED = ""
 """What an external server is called that is alone, and that no case names."""
 
-EXTERNAL_POSTGRESQL = of_postgresql(17)
-"""An external PostgreSQL before anybody has asked it: whatever one can do."""
+EXTERNAL_POSTGRESQL = of_postgresql(17).model_copy(update={"tls_versions": ("1.0", "1.1", "1.2", "1.3")})
+"""An external PostgreSQL before it has been asked: whatever any of them can do."""
 
 CATALOGUED: Mapping[str, ServerAbilities] = {
     "mysql-9.7": _MYSQL_9,

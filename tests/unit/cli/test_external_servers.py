@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tlstax.cli import external_servers as cli_external_servers
 from tlstax.cli.ab_command import ab_study, external_servers
 from tlstax.cli.external_servers import accessed, external_of, let_in
 from tlstax.cli.measure_app import AbOptions, RunOptions
@@ -14,9 +15,11 @@ from tlstax.cli.options import ExternalOptions, LoginOptions
 from tlstax.cli.run_command import study_of
 from tlstax.cli.study_command import changed
 from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, typed_servers
+from tlstax.external.access import ExternalAccess
 from tlstax.external.given_password import GivenPassword
 from tlstax.records.trial import Changes
 from tlstax.study import Study, load_study, override
+from tlstax.study.server_abilities import ServerAbilities, of_postgresql
 from tlstax.support.errors import UserMistake
 from typed import status_of
 
@@ -263,3 +266,71 @@ def test_what_drivers_could_connect_to_a_postgresql_is_not_known(
     assert "--client: what drivers could connect is known of those of MySQL and MariaDB alone" in (
         capsys.readouterr().err
     )
+
+
+AT_LAB = "postgres://ann@lab.example/scratch"
+AT_FIELD = "postgres://ann@field.example/scratch"
+
+
+def asked_of(monkeypatch: pytest.MonkeyPatch, **majors: int) -> list[str]:
+    """Servers by the first word of their host are of these releases; whom was asked."""
+    asked: list[str] = []
+
+    def abilities_of(access: ExternalAccess) -> ServerAbilities:
+        asked.append(access.address.host)
+        return of_postgresql(majors[access.address.host.split(".")[0]])
+
+    monkeypatch.setattr(cli_external_servers, "abilities_of", abilities_of)
+    return asked
+
+
+def at_postgresql(tls: str, *urls: str) -> tuple[Study, ExternalServers]:
+    servers = external_among(urls, options())
+    if len(urls) == 1:
+        servers = servers.alone()
+    return study_of(RunOptions(server=",".join(urls), tls=tls), servers), servers
+
+
+def test_a_postgresql_is_asked_its_release_only_where_a_case_depends_on_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = asked_of(monkeypatch, lab=17)
+    study, servers = at_postgresql("off,1.3", AT_LAB)
+    assert let_in(study, servers, Allowed())[0] == study
+    assert asked == []
+    study, servers = at_postgresql("off,1.3,1.3-direct", AT_LAB)
+    assert {case.tls for case in let_in(study, servers, Allowed())[0].included()} == {
+        "off",
+        "1.3",
+        "1.3-direct",
+    }
+    assert asked == ["lab.example"]
+
+
+@pytest.mark.parametrize(
+    ("tls", "major", "words"),
+    [
+        ("off,1.3,1.3-direct", 16, "the server cannot begin TLS at once (tls = 1.3-direct)"),
+        ("off,1.0", 13, "the server accepts TLS from 1.2 on"),
+    ],
+)
+def test_what_an_older_or_newer_one_lacks_is_refused_before_anything_is_done(
+    monkeypatch: pytest.MonkeyPatch, tls: str, major: int, words: str
+) -> None:
+    asked_of(monkeypatch, lab=major)
+    with pytest.raises(UserMistake) as caught:
+        let_in(*at_postgresql(tls, AT_LAB), Allowed())
+    assert caught.value.message.startswith(words)
+    assert caught.value.remedy == "leave that level of tls out"
+
+
+def test_where_one_of_several_lacks_it_its_case_is_left_out_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked_of(monkeypatch, lab=16, field=18)
+    study, servers = at_postgresql("off,1.3,1.3-direct", AT_LAB, AT_FIELD)
+    changed, _ = let_in(study, servers, Allowed())
+    begun = {str(case.server) for case in changed.included() if case.tls == "1.3-direct"}
+    assert begun == {"field.example:5432"}
+    told = capsys.readouterr().err
+    assert told.count("left out: lab.example:5432 cannot begin TLS at once") == 1

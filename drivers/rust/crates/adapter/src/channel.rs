@@ -25,10 +25,10 @@ pub struct Shared<D> {
     preparable: Vec<String>,
 }
 
-impl<D> Shared<D> {
+impl<D: Driver> Shared<D> {
     pub fn new(setup: Setup, driver: D, version: String) -> Self {
         let calls = setup.calls.iter();
-        let preparable = calls.map(super::setup::Call::preparable).collect();
+        let preparable = calls.map(|call| call.preparable(D::POSTGRESQL)).collect();
         Self {
             setup,
             driver,
@@ -160,7 +160,7 @@ impl<D: Driver> Channel<D> {
             .and_then(|place| shared.setup.calls.get(place));
         let sql = match call {
             Some(call) if call.prepared => {
-                call.filled(&call.values(&mut body.split(BETWEEN_FIELDS)))
+                call.filled(&call.values(&mut body.split(BETWEEN_FIELDS)), D::POSTGRESQL)
             }
             _ => body,
         };

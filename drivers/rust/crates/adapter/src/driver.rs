@@ -23,6 +23,12 @@ pub trait Driver: Send + Sync + 'static {
     /// Its connection.
     type Connection: Send + 'static;
 
+    /// Whether its server is PostgreSQL: it prepares with `$1`, `$2`, …, and a backslash in a text is one.
+    const POSTGRESQL: bool = false;
+
+    /// Whether it can be told which versions of TLS it may speak.
+    const VERSIONS: bool = false;
+
     /// Opens a connection, all that the driver does to that end.
     fn open(&self) -> impl Future<Output = Result<Self::Connection, Failure>> + Send;
 

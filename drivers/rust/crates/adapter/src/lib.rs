@@ -71,6 +71,9 @@ fn begin<D: Driver>(
     make: impl FnOnce(&Setup) -> Result<D, Failure>,
 ) -> Result<Vec<Channel<D>>, Failure> {
     let setup = Setup::read(line)?;
+    if !D::VERSIONS {
+        setup.tls.refuse_versions()?;
+    }
     let driver = make(&setup)?;
     let descriptors = setup.channels.clone();
     let shared = Arc::new(Shared::new(setup, driver, version));
