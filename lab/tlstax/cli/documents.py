@@ -33,6 +33,7 @@ from tlstax.tools.probes import long_results
 from tlstax.tools.probes import storm_search as storms
 from tlstax.tools.probes.drivers.probed import ListedDrivers, ProbeDocument
 from tlstax.tools.probes.external_memory import ExternalMemory
+from tlstax.tools.probes.postgres_drivers.document import PostgresProbe
 from tlstax.tools.probes.specimen import Listing
 from tlstax.topics.advice.advise import Advice
 from tlstax.topics.answer.export import ExportedRun
@@ -79,6 +80,7 @@ PRINTED = (
     Printed("compare-limits", GateResult, ("compare RUN RUN --max-regression 5% --json",)),
     Printed("drivers-list", ListedDrivers, ("drivers list --json",)),
     Printed("drivers-probe", ProbeDocument, ("drivers probe --json",)),
+    Printed("drivers-probe-postgresql", PostgresProbe, ("drivers probe --server postgresql-18 --json",)),
     Printed("memory", ExternalMemory, ("study run memory --set server=mysql://USER@HOST --json",)),
     Printed("bench", BenchDocument, ("storm --json", "library-bench --json", "self-bench --bytes --json")),
     Printed("specimens-list", Listing, ("specimens list --json",)),

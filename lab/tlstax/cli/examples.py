@@ -62,7 +62,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "specimens remove": ("specimens remove mysql-8.0.33",),
     "specimens add": ("specimens add mine --mysqld /opt/mysql/bin/mysqld",),
     "drivers list": ("drivers list",),
-    "drivers probe": ("drivers probe --no-costs", "drivers probe pymysql-1.2 --no-costs --attacks"),
+    "drivers probe": (
+        "drivers probe --no-costs",
+        "drivers probe pymysql-1.2 --no-costs --attacks",
+        "drivers probe psycopg-3 --no-costs --attacks",
+        "drivers probe --server postgresql-18 --no-costs",
+    ),
     "completion": (
         "completion bash > ~/.local/share/bash-completion/completions/tlstax",
         "completion fish > ~/.config/fish/completions/tlstax.fish",

@@ -128,12 +128,14 @@ def drivers_list(json: Json = False) -> None:
 class ProbeOptions:
     """The options of `tlstax drivers probe` as they were typed."""
 
-    names: Annotated[list[str] | None, typer.Argument(help="Names from the list; none: all.")] = None
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names from the list; none: all of the server's.")
+    ] = None
     server: Annotated[
         str | None,
         typer.Option(
-            help="The server to log in to, such as mysql-8.0.33 or mysql://user@host:port/schema. "
-            "Default: a private MySQL 9.7."
+            help="The server to log in to, such as mysql-8.0.33, postgresql-18 or "
+            "mysql://user@host:port/schema. Default: a private MySQL 9.7, or PostgreSQL 18 for its drivers."
         ),
     ] = None
     budget: Annotated[
@@ -159,6 +161,15 @@ class ProbeOptions:
     beside_others: BesideOthers = False
     login: LoginOptions = field(default_factory=LoginOptions)
     allow_plaintext: AllowPlaintext = False
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write it here as well: .json or .txt; of PostgreSQL's drivers .md or .csv, too.",
+            dir_okay=False,
+        ),
+    ] = None
     json: Json = False
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import accessed, external_of
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
+from tlstax.cli.postgres_probe_command import (
+    OF_MYSQL,
+    budget_of,
+    check_names,
+    form_of,
+    own_option,
+    postgres_probe_command,
+    wants_postgresql,
+)
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import AdviseOptions, InspectOptions, ProbeOptions
-from tlstax.cli.streams import show_found
+from tlstax.cli.streams import show_found, terminal_width
 from tlstax.cli.target_servers import (
     check_known_product,
     check_known_url,
@@ -19,22 +27,16 @@ from tlstax.cli.target_servers import (
     is_of_postgresql,
     needs_external,
 )
-from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
+from tlstax.report.formats.render import json_document
 from tlstax.report.page.html import advice_html
 from tlstax.specimens.resolve import check_server_name
 from tlstax.store import open_store
-from tlstax.study.driver_catalogue import DRIVERS, speaking
-from tlstax.study.factor import check_level
-from tlstax.study.factors import check_factor
-from tlstax.study.level_names import OPTION
-from tlstax.support.credentials import called
+from tlstax.study.driver_catalogue import speaking
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.support.text import closest
 from tlstax.tools.advice import AdviceRequest, advise
 from tlstax.tools.inspection import inspect
 from tlstax.tools.probes.drivers.external_logins import ExternalTarget
 from tlstax.tools.probes.drivers.probe import ProbeRequest, listed_drivers, probe
-from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
 from tlstax.tools.probes.drivers.probe_table import listed_text, probe_text
 from tlstax.topics.advice.redact import redacted
 from tlstax.topics.advice.sections import advice_text
@@ -104,11 +106,6 @@ def _length(text: str, option: str) -> float:
     return 0.0 if text.strip() == "off" else quantities.seconds(text, option)
 
 
-DEFAULT_BUDGET_S = 300.0
-"""A few blocks of the four cases of each driver of a language; one alone is known well after a minute. For so
-many that two blocks take longer, it is what those take."""
-
-
 def list_command(*, as_json: bool) -> int:
     """Show every driver that is known; the exit status."""
     found = listed_drivers()
@@ -122,8 +119,14 @@ def probe_command(options: ProbeOptions) -> int:
     UserMistake for a name that is none and, once all has been shown, for options that no driver takes;
     MachineFault then where none could be probed.
     """
-    found = probe(request_of(options), open_store, ProgressLine(quiet=options.json))
+    if wants_postgresql(options):
+        return postgres_probe_command(options)
+    request, form = request_of(options), form_of(options.output, OF_MYSQL)
+    found = probe(request, open_store, ProgressLine(quiet=options.json))
     show_found(found, partial(probe_text, found), as_json=options.json)
+    if options.output is not None:
+        text = probe_text(found, width=terminal_width(), colour=False)
+        write_text(options.output, text if form == "txt" else json_document(found))
     if found.status == "interrupted":
         return INTERRUPTED
     if options.option and all(row.failed_as == "bad_job" for row in found.drivers):
@@ -139,21 +142,10 @@ def probe_command(options: ProbeOptions) -> int:
 
 def request_of(options: ProbeOptions) -> ProbeRequest:
     """What is to be probed. Raises UserMistake, also for a budget that has no room for two blocks."""
-    for name in options.names or ():
-        if name not in DRIVERS:
-            raise UserMistake(
-                f"there is no driver {called(name)}{closest(name, DRIVERS)}",
-                remedy="`tlstax drivers list` names them all",
-            )
-        if DRIVERS[name].speaks != "mysql":
-            raise UserMistake(
-                f"`drivers probe` does not know PostgreSQL yet, whose protocol {name} speaks",
-                remedy=f"`tlstax run --server postgresql-18 --client {name} --tls unset` shows what it does",
-            )
+    check_names(options.names or ())
     url = external_url(options.server)
     if options.server is not None and not url:
         check_server_name(options.server)
-        check_known_product(options.server, "drivers probe")
     if url:
         _check_harmless(options)
     elif options.allow_plaintext:
@@ -161,7 +153,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
     if options.budget is not None and options.no_costs:
         raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
     names = tuple(dict.fromkeys(options.names or speaking("mysql")))
-    own_options = dict(map(_option, options.option or ()))
+    own_options = dict(map(own_option, options.option or ()))
     access = external_of(options.login.access(url), None)
     if access is not None and access.tls.mode == "DISABLED":
         raise UserMistake(
@@ -172,7 +164,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
         names=names,
         server=None if url else options.server,
         external=ExternalTarget(access, options.allow_plaintext) if access is not None else None,
-        budget_s=None if options.no_costs else _budget_s(names, options),
+        budget_s=None if options.no_costs else budget_of(names, options, None),
         options=own_options,
         beside_others=options.beside_others,
         attacks=options.attacks,
@@ -192,29 +184,3 @@ def _check_harmless(options: ProbeOptions) -> None:
             "what a driver costs is not measured by a probe at an external server",
             remedy=f"add --no-costs, and measure it with tlstax run --server {options.server} {client}",
         )
-
-
-def _budget_s(names: Sequence[str], options: ProbeOptions) -> float:
-    """How long costs are measured, if all these drivers can be measured. Raises UserMistake."""
-    study = costs_study([Measurable(name=name) for name in names], None, {}, DEFAULT_BUDGET_S)
-    block_s = least_block_s(study)
-    if options.budget is None:
-        return max(DEFAULT_BUDGET_S, LEAST_BLOCKS * block_s)
-    budget_s = quantities.seconds(options.budget, "--budget")
-    message = no_room(study.model_copy(update={"budget_s": budget_s}), block_s)
-    if message and not options.over_budget:
-        raise UserMistake(
-            message,
-            remedy=f"give --budget {least_budget(LEAST_BLOCKS * block_s)}"
-            f"{', name fewer drivers' if len(names) > 1 else ''}, or run it anyway with --over-budget",
-        )
-    return budget_s
-
-
-def _option(text: str) -> tuple[str, str]:
-    """A driver's option as it was typed, by its name. Raises UserMistake."""
-    name, separator, value = text.partition("=")
-    if not separator:
-        raise UserMistake(f"--option: {text!r} has no value", remedy="write it like useSSL=false")
-    factor = check_factor(f"{OPTION}{name}", where="--option")
-    return name, str(check_level(factor, value, where="--option"))

@@ -53,6 +53,12 @@ def obtain_driver(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
     return specimen_of(kept, f"{driver.product}, a driver for {driver.language}"), command
 
 
+def adapter_command(name: str, progress: Progress) -> list[str]:
+    """The command of a driver's adapter alone, without its host. UserMistake and MachineFault as above."""
+    host = engine.tool_command("driver")
+    return obtain_driver(name, progress)[1][len(host) + 1 :]
+
+
 Obtain = Callable[[str, Progress], tuple[Specimen, Sequence[str]]]
 """By a client's name, what it is and the command that starts it behind the contract."""
 

@@ -50,6 +50,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ),
         (("--budget", "1m"), "s, name fewer drivers, or run it anyway with --over-budget"),
         (("pymysql-1.1", "--option", "useSSL"), "write it like useSSL=false"),
+        (("pymysql-1.1", "--no-costs", "--output", "probe.md"), "a probe is not written as .md"),
         (("pymysql-1.1", "--option", "user=me"), "given to every driver by tlstax itself"),
     ],
 )
@@ -79,11 +80,6 @@ def test_two_blocks_of_all_drivers_fit_the_budget_where_none_is_given() -> None:
     check_budget(costs_study(drivers, None, {}, budget_s))
     assert request_of(ProbeOptions(["pymysql-1.1"])).budget_s == 300.0
     assert request_of(ProbeOptions(["pymysql-1.1"], budget="20s", over_budget=True)).budget_s == 20.0
-
-
-def test_a_driver_of_postgresql_is_probed_by_nobody_yet() -> None:
-    with pytest.raises(UserMistake, match="does not know PostgreSQL yet, whose protocol psycopg-3 speaks"):
-        request_of(ProbeOptions(["psycopg-3"]))
 
 
 def test_the_list_has_every_driver_and_none_is_there_in_an_empty_cache(

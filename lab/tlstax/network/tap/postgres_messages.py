@@ -19,7 +19,7 @@ _YES = b"S"
 _ONE_BYTE = {_YES: "yes (S)", b"N": "no (N)", b"E": "error (E)"}
 """A server's answer to a client that asks for encryption; the last one begins an error of old servers."""
 
-_OF_CLIENT = {
+OF_CLIENT = {
     b"B": "Bind",
     b"C": "Close",
     b"D": "Describe",
@@ -34,7 +34,7 @@ _OF_CLIENT = {
     b"d": "CopyData",
     b"f": "CopyFail",
 }
-_OF_SERVER = {
+OF_SERVER = {
     b"1": "ParseComplete",
     b"2": "BindComplete",
     b"3": "CloseComplete",
@@ -58,7 +58,7 @@ _OF_SERVER = {
     b"t": "ParameterDescription",
     b"v": "NegotiateProtocolVersion",
 }
-_AUTHENTICATION = {
+AUTHENTICATION = {
     0: "AuthenticationOk",
     2: "AuthenticationKerberosV5",
     3: "AuthenticationCleartextPassword",
@@ -146,7 +146,7 @@ class PostgresMessages:
         kind = message.header[:1]
         if kind == _PROOF:
             return Said(self._proof, shown_bytes=MESSAGES.header_bytes)
-        name = _OF_CLIENT.get(kind, _unknown(kind))
+        name = OF_CLIENT.get(kind, _unknown(kind))
         waits = kind in _WAITS
         return Said(
             name,
@@ -162,13 +162,13 @@ class PostgresMessages:
             return Said(self._authentication(message.body), shown_bytes=shown_bytes)
         if kind == _READY and self.stage == "login":
             self.stage = "commands"
-        name = _failed(message.body) if kind == _FAILED else _OF_SERVER.get(kind, _unknown(kind))
+        name = _failed(message.body) if kind == _FAILED else OF_SERVER.get(kind, _unknown(kind))
         return Said(name, speaks=None if kind in _UNASKED else True, shown_bytes=shown_bytes)
 
     def _authentication(self, body: bytes) -> str:
         asked = Cursor(body).number(4)
         self._proof = _ANSWERS.get(asked, "PasswordMessage")
-        return _AUTHENTICATION.get(asked, f"Authentication {asked}")
+        return AUTHENTICATION.get(asked, f"Authentication {asked}")
 
 
 def _unknown(kind: bytes) -> str:

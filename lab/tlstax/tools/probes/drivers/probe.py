@@ -24,7 +24,7 @@ from tlstax.mysql.database import try_login_over_tls
 from tlstax.mysql.statement_log import StatementLog, make_probe_table, statement_log
 from tlstax.observers.turn import turn
 from tlstax.run.bench import Needs, PrivateBench, Wanted, open_private_bench
-from tlstax.run.pipeline import Watcher, run
+from tlstax.run.pipeline import Watcher
 from tlstax.run.preparing import Request
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
@@ -41,7 +41,13 @@ from tlstax.support.here import LOOPBACK
 from tlstax.tools.probes.drivers.asking import Ambush, Ask, asked, attacks, connected, made_ambush
 from tlstax.tools.probes.drivers.external_logins import ExternalLogins, ExternalTarget
 from tlstax.tools.probes.drivers.logins import accounts_by_plugin, private_logins
-from tlstax.tools.probes.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
+from tlstax.tools.probes.drivers.probe_costs import (
+    ROWS,
+    DriverCosts,
+    Measurable,
+    costs_study,
+    measured_costs,
+)
 from tlstax.tools.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
 from tlstax.tools.probes.drivers.probed import (
     TABLE,
@@ -380,16 +386,9 @@ def _costs(request: ProbeRequest, budget_s: float, so_far: _SoFar) -> Study | No
 
 def _measure(request: Request, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
     """The costs as a run like any other; where they cannot be measured, what is known of drivers stays."""
-    with store() as opened:
-        try:
-            stored = run(request, opened, watcher)
-        except TlstaxError as fault:
-            watcher.warn(f"costs were not measured: {fault.sentence()}")
-            so_far.why = fault.message
-            return
-    so_far.run, so_far.why = stored.header.run, stored.stopped_because
-    so_far.costs = costs_of(stored)
-    if stored.status == "interrupted":
+    measured = measured_costs(request, store, watcher)
+    so_far.run, so_far.why, so_far.costs = measured.run, measured.why, measured.costs
+    if measured.was_interrupted:
         raise Interrupted
 
 

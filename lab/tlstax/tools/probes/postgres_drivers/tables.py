@@ -1,0 +1,316 @@
+"""What a probe of PostgreSQL's drivers showed, as sections that every format shows, and as rows of CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import StringIO
+
+from tlstax.support.grouping import grouped
+from tlstax.support.text import counted
+from tlstax.tools.probes.drivers.probed import Cost
+from tlstax.tools.probes.postgres_drivers.document import (
+    Attack,
+    Outcome,
+    Over,
+    PostgresDriverRow,
+    PostgresProbe,
+    ServerState,
+    Trick,
+    WordRow,
+)
+from tlstax.tools.probes.postgres_drivers.words import MEANINGS, Meaning
+from tlstax.topics.core.figures import NOTHING, UNKNOWN
+from tlstax.topics.core.section import Block, Items, Section, Words
+from tlstax.topics.core.table import Cell, Number, Table
+
+OUTCOMES: Mapping[Outcome, str] = {"encrypted": "TLS", "in the clear": "clear", "refused": "refused"}
+
+STATE_HEADS: Mapping[ServerState, str] = {
+    "right": "right",
+    "unknown authority": "authority",
+    "other host": "host",
+    "expired": "expired",
+    "no TLS": "no TLS",
+}
+
+STATES_EXPLAINED = (
+    "How each meets the server: with a certificate in order; with one of an authority that it is not given, "
+    "for another host, or expired, each wrong in that one way alone; and where the server has no TLS."
+)
+
+ATTACK_HEADS = ("no", "error", "behind", "certificate", "password", "MD5", "wrong", "none", "at once")
+
+ATTACKS_EXPLAINED = (
+    "No, error: whether it goes on in the clear where somebody answers its question for TLS with no, or with "
+    "an error (told: it shows that error's words as if they were the server's). Behind: whether it takes "
+    "what is sent behind the yes, before TLS, for protected (dropped: it goes on without it; clear: it "
+    "begins anew without TLS; no: it ends). "
+    "Certificate: whether it takes one that nobody vouches for. Then what it gives to somebody who plays the "
+    "server in the clear, over TLS by that certificate, or both: the password, or its hash (MD5), to whoever "
+    "asks for it; its statement, although SCRAM's proof was wrong, there was none, or nothing was asked. "
+    "\u2013 means that it did not come to that."
+)
+
+FACT_HEADS = ("clear", "TLS", "direct", "statement", "SCRAM", "ALPN", "hellos", "anew")
+
+FACTS_EXPLAINED = (
+    "How often it waits for the server, TCP's own included, to connect in the clear, over TLS that is asked "
+    "for and over TLS that begins at once, and for a statement. SCRAM: PLUS where it is bound to the TLS "
+    "channel. Hellos: two where the server asked for another key share. Anew: whether a changed file of "
+    "authorities is in force for the next connection. Nothing is resumed: PostgreSQL issues no tickets."
+)
+
+COST_HEADS = ("connect", "TLS", "statement", "TLS", "CPU of\nconnect", "TLS")
+
+COSTS_EXPLAINED = (
+    "In \u00b5s, first in the clear and then over TLS with the certificate verified, on one connection. "
+    "Connect's time is the median of the driver's whole connect call, and its CPU time that of connecting, "
+    "asking and closing, less a statement's."
+)
+
+Cells = Callable[[WordRow], tuple[str, ...]]
+
+
+def sections(document: PostgresProbe) -> Iterator[Section]:
+    """All that was found: what each word makes of each server, the hostile wire, the rest, and notes."""
+    probed = [row for row in document.drivers if row.failed is None]
+    server = f" on {document.server} ({document.server_version})" if document.server else ""
+    yield Section((Words(f"What drivers of PostgreSQL do{server}"),))
+    blocks = _tables(probed, "Which server they take", tuple(STATE_HEADS.values()), _state_cells)
+    yield Section((*blocks, Words(STATES_EXPLAINED, aside=True)))
+    if any(word.attacks for row in probed for word in row.words):
+        blocks = _tables(probed, "On a hostile wire", ATTACK_HEADS, attack_cells)
+        yield Section((*blocks, Words(ATTACKS_EXPLAINED, aside=True)))
+    yield Section((_facts(probed), Words(FACTS_EXPLAINED, aside=True)))
+    if any(row.plain.connect_us or row.encrypted.connect_us for row in probed):
+        yield Section((_costs(probed), Words(COSTS_EXPLAINED, aside=True)))
+    yield Section(tuple(_notes(document)))
+
+
+def _tables(
+    rows: Sequence[PostgresDriverRow], title: str, heads: tuple[str, ...], cells: Cells
+) -> Iterator[Block]:
+    """A table for each word, a line for all drivers that do the same; of one driver a line for each word."""
+    if len(rows) == 1:
+        words = [word for word in rows[0].words if word.refused_word is None]
+        lines = [(MEANINGS[word.meaning], *cells(word)) for word in words]
+        yield Table(f"{title}: {rows[0].name}", heads, lines, (), of="word", literal=True)
+        return
+    for meaning, name in MEANINGS.items():
+        told = [(row.name, word) for row in rows for word in row.words if _is_shown(word, meaning)]
+        alike = grouped(told, lambda line: cells(line[1]))
+        if alike:
+            lines = [(", ".join(driver for driver, _ in own), *shown) for shown, own in alike.items()]
+            yield Table(f"{title}, told: {name}", heads, lines, (), of="driver", literal=True)
+
+
+def _is_shown(word: WordRow, meaning: Meaning) -> bool:
+    return word.meaning == meaning and word.refused_word is None
+
+
+def _state_cells(word: WordRow) -> tuple[str, ...]:
+    return tuple(OUTCOMES[met] if (met := word.outcome(state)) else UNKNOWN for state in STATE_HEADS)
+
+
+def attack_cells(word: WordRow) -> tuple[str, ...]:
+    """What a word lets come to on a hostile wire, as ATTACK_HEADS has it."""
+    error = word.attack("error", "clear")
+    told = "told" if error is not None and error.repeats_error else "no"
+    return (
+        _goes_on(word.attack("offer taken away", "clear")),
+        "yes" if error is not None and error.connected else told if error is not None else NOTHING,
+        _behind(word.attack("bytes behind the answer", "clear")),
+        NOTHING if word.takes_any_certificate is None else "yes" if word.takes_any_certificate else "no",
+        _given(word, "clear password", lambda attack: attack.gave == "password"),
+        _given(word, "md5", lambda attack: attack.gave == "hash"),
+        *(_given(word, trick, lambda attack: attack.ran) for trick in _SCRAM),
+    )
+
+
+_SCRAM: tuple[Trick, ...] = ("wrong proof", "no proof", "nothing asked")
+
+
+def _goes_on(attack: Attack | None) -> str:
+    return NOTHING if attack is None else "yes" if attack.connected else "no"
+
+
+def _behind(attack: Attack | None) -> str:
+    """Who finds the bytes ends it, begins anew in the clear, or drops them and goes on over TLS."""
+    if attack is None or attack.connected:
+        return _goes_on(attack)
+    if attack.in_clear:
+        return "clear"
+    return "dropped" if attack.gave == "proof" and not attack.words else "no"
+
+
+def _given(word: WordRow, trick: Trick, is_given: Callable[[Attack], bool]) -> str:
+    overs: tuple[Over, ...] = ("clear", "TLS")
+    came = {over: attack for over in overs if (attack := word.attack(trick, over)) is not None}
+    if word.takes_any_certificate is False:
+        came.pop("TLS", None)
+    given = [over for over, attack in came.items() if is_given(attack)]
+    if not came:
+        return NOTHING
+    return "both" if len(given) == len(overs) else given[0] if given else "no"
+
+
+def _facts(rows: Sequence[PostgresDriverRow]) -> Table:
+    return Table(
+        "Round trips, and what else crosses the wire",
+        FACT_HEADS,
+        [(row.name, *_fact_cells(row)) for row in rows],
+        (),
+        of="driver",
+        literal=True,
+    )
+
+
+def _fact_cells(row: PostgresDriverRow) -> tuple[Cell, ...]:
+    by_meaning = {word.meaning: word for word in row.words if word.refused_word is None}
+    strict = by_meaning.get("verify-full") or by_meaning.get("require")
+    clear, direct = by_meaning.get("disable"), by_meaning.get("direct")
+    bound = {
+        login.mechanism
+        for word in row.words
+        for login in word.logins
+        if login.over == "TLS" and word.meaning in {"require", "verify-full"} and login.mechanism
+    }
+    plus = "PLUS" if "SCRAM-SHA-256-PLUS" in bound else "plain" if bound else UNKNOWN
+    statement = next((w.round_trips_per_statement for w in row.words if w.round_trips_per_statement), None)
+    return (
+        _trips(clear),
+        _trips(strict),
+        NOTHING if direct is None else _trips(direct),
+        UNKNOWN if statement is None else str(statement),
+        plus,
+        _yes(bool(row.application_protocols) if row.tls_version else None),
+        UNKNOWN if row.hello_retry is None else "2" if row.hello_retry else "1",
+        _yes(row.reads_authorities_anew),
+    )
+
+
+def _trips(word: WordRow | None) -> str:
+    return (
+        UNKNOWN if word is None or word.round_trips_per_connect is None else str(word.round_trips_per_connect)
+    )
+
+
+def _yes(answer: bool | None) -> str:
+    return UNKNOWN if answer is None else "yes" if answer else "no"
+
+
+def _costs(rows: Sequence[PostgresDriverRow]) -> Table:
+    def cells(row: PostgresDriverRow) -> tuple[Cell, ...]:
+        ways = (row.plain, row.encrypted)
+        costs = (
+            *(way.connect_us for way in ways),
+            *(way.statement_us for way in ways),
+            *(way.connect_cpu_us for way in ways),
+        )
+        return tuple(map(_cost, costs))
+
+    return Table("What it costs", COST_HEADS, [(row.name, *cells(row)) for row in rows], (), of="driver")
+
+
+def _cost(cost: Cost | None) -> Cell:
+    if cost is None:
+        return UNKNOWN
+    return Number(cost.point, cost.low, cost.high, said="{:,.0f}".format, is_whole=True)
+
+
+def _notes(document: PostgresProbe) -> Iterator[Block]:
+    """Words that a driver does not take, what it says by itself, and how the probe ended."""
+    yield Items(tuple(_own_statements(document)), heading="What they send of their own accord on connecting")
+    refused = [
+        f"{row.name}, told {word.written}: {word.refused_word}"
+        for row in document.drivers
+        for word in row.words
+        if word.refused_word is not None
+    ]
+    yield Items(tuple(refused), heading="What they do not take", all_of_them=True)
+    ended = [f"{row.name} was not probed: {row.failed}" for row in document.drivers if row.failed]
+    if document.run:
+        ended.append(f"Costs are from run {document.run} ({document.stopped_because}).")
+    if document.status == "interrupted":
+        ended.append("It was interrupted; this is what was known by then.")
+    for sentence in ended:
+        yield Words(sentence)
+
+
+def _own_statements(document: PostgresProbe) -> Iterator[str]:
+    alike = grouped(
+        [row for row in document.drivers if row.statements_on_connect is not None],
+        lambda row: row.statements_on_connect,
+    )
+    for statements, rows in alike.items():
+        said = "; ".join(statements or ()) or "nothing"
+        yield f"{', '.join(row.name for row in rows)}: {said}"
+
+
+COLUMNS = (
+    "driver",
+    "version",
+    "meaning",
+    "written",
+    "by",
+    "over",
+    "outcome",
+    "gave",
+    "connected",
+    "ran",
+    "words",
+)
+
+
+def csv_text(document: PostgresProbe) -> str:
+    """A row for each server that each word met, for each login in order, and for each attack."""
+    text = StringIO()
+    writer = csv.DictWriter(text, COLUMNS)
+    writer.writeheader()
+    for row in document.drivers:
+        for word in row.words:
+            common = {
+                "driver": row.name,
+                "version": row.version,
+                "meaning": word.meaning,
+                "written": word.written,
+            }
+            for own in _csv_rows(word):
+                writer.writerow({**common, **{name: _harmless(value) for name, value in own.items()}})
+    return text.getvalue()
+
+
+def _csv_rows(word: WordRow) -> Iterator[dict[str, object]]:
+    for met in word.met:
+        yield {"by": met.server, "outcome": met.outcome, "words": met.words}
+    for login in word.logins:
+        yield {
+            "by": "login in order",
+            "over": login.over,
+            "outcome": login.mechanism or "",
+            "words": login.words,
+        }
+    for attack in word.attacks:
+        yield {
+            "by": attack.trick,
+            "over": attack.over,
+            "gave": attack.gave,
+            "connected": attack.connected,
+            "ran": attack.ran,
+            "words": attack.words,
+        }
+
+
+def _harmless(value: object) -> object:
+    """A driver's words, which no spreadsheet is to run as a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@"} else value
+
+
+def summary(document: PostgresProbe) -> str:
+    """How much was found, in a sentence."""
+    words = sum(len(row.words) for row in document.drivers)
+    attacks = sum(len(word.attacks) for row in document.drivers for word in row.words)
+    return (
+        f"{counted(len(document.drivers), 'driver')}, {counted(words, 'word')}, {counted(attacks, 'attack')}"
+    )
