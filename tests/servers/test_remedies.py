@@ -14,7 +14,16 @@ from tlstax.results.inspection import Step
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.stats.remedies import ADMINISTRATOR, REMEDIES, RESTART, SERVER, TABLE, Entry, Remedy, entry_for
+from tlstax.stats.remedies import (
+    ADMINISTRATOR,
+    RESTART,
+    SERVER,
+    TABLE,
+    Entry,
+    Remedy,
+    entry_for,
+    remedies_at,
+)
 from tlstax.study.product import product_of, release_of
 from tlstax.tools.tls_probe import ask, questions
 
@@ -41,7 +50,7 @@ WANTS_TLS = {3159, 1045, 4151}
 
 
 def entries(server: PrivateServer) -> dict[Remedy, Entry]:
-    return {remedy: entry_for(remedy, server.version) for remedy in REMEDIES}
+    return {remedy: entry_for(remedy, server.version) for remedy in remedies_at(server.version)}
 
 
 def steps(server: PrivateServer, where: str) -> list[Step]:
@@ -124,7 +133,7 @@ def test_no_line_stands_in_the_table_that_no_server_here_tries() -> None:
         "10.5.29-MariaDB",
         "10.1.8-MariaDB",
     }
-    tried = {id(entry_for(remedy, version)) for remedy in REMEDIES for version in versions}
+    tried = {id(entry_for(remedy, own)) for own in versions for remedy in remedies_at(own)}
     of_family = [own for own in TABLE if own.product != "postgresql"]
     untried = [
         (own.remedy, own.product, own.since) for own in of_family if id(own) not in tried and own.steps

@@ -27,8 +27,8 @@ drivers_app = typer.Typer(
 Url = Annotated[
     str | None,
     typer.Argument(
-        help="mysql://user@host:port/schema; to inspect also postgres://user@host/database; or a specimen "
-        "such as mysql-8.0.33, started privately. Default: a private MySQL 9.7.",
+        help="mysql://user@host:port/schema or postgres://user@host/database; or a specimen such as "
+        "mysql-8.0.33, started privately. Default: a private MySQL 9.7.",
         metavar="URL",
     ),
 ]

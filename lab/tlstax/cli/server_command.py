@@ -22,7 +22,6 @@ from tlstax.cli.server_app import AdviseOptions, InspectOptions, ProbeOptions
 from tlstax.cli.streams import show_found, terminal_width
 from tlstax.cli.target_servers import (
     check_known_product,
-    check_known_url,
     external_url,
     is_of_postgresql,
     needs_external,
@@ -84,8 +83,6 @@ def advise_command(options: AdviseOptions) -> int:
             options.report, {".html": "html", ".htm": "html"}, "html", what="the page of an advice"
         )
         check_writable(options.report)
-    check_known_product(options.server, "advise")
-    check_known_url(options.server or "")
     guest = options.login.access(options.server or "", options.server_host)
     watcher = ProgressLine(quiet=options.json)
     try:

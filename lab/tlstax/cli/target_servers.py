@@ -41,7 +41,8 @@ def check_known_url(url: str) -> None:
     """UserMistake where a command that knows MySQL and MariaDB alone is given a PostgreSQL's address."""
     if is_postgresql_url(url):
         raise UserMistake(
-            "an external PostgreSQL server is known to `tlstax run`, `study run`, `ab` and `inspect` alone",
+            "an external PostgreSQL server is known to `tlstax run`, `study run`, `ab`, `inspect` and "
+            "`advise` alone",
             remedy="measure it with `tlstax run --server postgres://user@host/database`",
         )
 

@@ -70,6 +70,7 @@ def log_in(
         raise
     try:
         proof.check_finished()
+        database.scram_iterations = proof.scram_iterations
         session.settle(database)
     except SqlError as error:
         database.close()
@@ -139,6 +140,11 @@ class _Proof:
     def method(self) -> str:
         """By what the account was proved."""
         return self._method
+
+    @property
+    def scram_iterations(self) -> int | None:
+        """How often SCRAM had the password hashed; None where the account was proved otherwise."""
+        return self._scram.iterations if self._scram is not None else None
 
     def answer(self, code: int, data: bytes) -> bytes | None:
         """What an authentication request is answered; None where nothing is to be said. TlstaxError."""

@@ -60,6 +60,12 @@ class ExternalTls:
             return "none"
         return "identity" if self.mode == "VERIFY_IDENTITY" else "ca"
 
+    @property
+    def unverified_by(self) -> str:
+        """The user's word of libpq's by which nobody verifies the server; empty where there is none."""
+        is_said = "sslmode" in self.mode_by.lower() and self.mode_by != UNSAID
+        return self.mode_by if is_said and self.mode not in VERIFYING else ""
+
     def context(self) -> ssl.SSLContext | None:
         """The settings for Python's ssl, None for DISABLED; UserMistake when a file is not usable."""
         if self.mode == "DISABLED":
@@ -127,6 +133,9 @@ def choose(  # noqa: PLR0913 (the four options, and who said them)
     )
 
 
+UNSAID = "sslmode=prefer, as no other is said"
+"""By what the mode is libpq's default."""
+
 LIBPQ_MODES: Mapping[str, SslMode] = {
     "disable": "DISABLED",
     "allow": "PREFERRED",
@@ -163,7 +172,7 @@ def of_libpq(said: Said, environment: Mapping[str, str]) -> ExternalTls:
     """
     mode, root = said.words.get("sslmode"), said.words.get("sslrootcert")
     chosen: SslMode = "PREFERRED" if mode is None else _libpq_mode(mode)
-    mode_by = "sslmode=prefer, as no other is said" if mode is None else mode.by
+    mode_by = UNSAID if mode is None else mode.by
     ca_file = own_file("root.crt", environment) if root is None else root.value
     ca_by = "the root.crt of ~/.postgresql" if root is None else root.by
     if root is not None and root.value == SYSTEM:

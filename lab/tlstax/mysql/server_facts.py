@@ -98,6 +98,10 @@ def admission(database: Database) -> tuple[str, ...]:  # noqa: ARG001
     return ()
 
 
+def password_encryption(database: Database) -> None:
+    """None: each account has its own plugin."""
+
+
 def most_connect_errors(database: Database) -> int | None:
     """After how many broken connects in a row the server blocks a host; None where it does not say.
 

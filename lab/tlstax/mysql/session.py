@@ -73,6 +73,10 @@ def has_pooler(database: Database) -> bool:  # noqa: ARG001
     return False
 
 
+def pooler_leg(database: Database) -> None:
+    """None: no pooler is known of."""
+
+
 def why_nothing_is_made(database: Database) -> None:
     """None: the server says so when something is to be made."""
 

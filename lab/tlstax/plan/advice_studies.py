@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tlstax.study import Study, load_study
-from tlstax.study.level_names import P256_FIRST, Level
+from tlstax.study.configuration import AS_IT_COMES
+from tlstax.study.level_names import DIRECT_TLS, P256_FIRST, Level
 from tlstax.study.mixes import CHEAPEST_KEY
-from tlstax.study.product import product_of
+from tlstax.study.product import product_of, release_of
 from tlstax.study.workloads.sized import Session
 
 AT_ONCE = 4
@@ -21,6 +22,10 @@ AT_ONCE = 4
 
 ROWS_THERE = 1_000
 """Rows of the table that is made for the time of measuring, in a server that is not ours."""
+
+ONE_GROUP = "ssl_ecdh_curve"
+"""The setting by which a PostgreSQL before 18 takes one group, by default P-256; clients that do not offer it
+first are asked again."""
 
 Levels = dict[str, Level]
 
@@ -40,8 +45,13 @@ class Changes:
                 yield levels
 
 
-def changes_there(tls: str, other: str | None, *, answer_bytes: int, resumes: bool, retried: bool) -> Changes:
-    """What clients alone can change: to resume, offer P-256 first, keep connections, use another version."""
+def changes_there(  # noqa: PLR0913 (each is another thing that clients may change)
+    tls: str, other: str | None, *, answer_bytes: int, resumes: bool, retried: bool, direct: bool = False
+) -> Changes:
+    """What clients alone can change: to resume, offer P-256 first, keep connections, use another version.
+
+    With `direct` they may begin TLS at once.
+    """
     now: Levels = {"tls": tls, "resumption": "off", "group": "default", "workload": _made(answer_bytes)}
     changed = {"pool": {**now, "workload": _kept(answer_bytes)}}
     if resumes:
@@ -50,25 +60,40 @@ def changes_there(tls: str, other: str | None, *, answer_bytes: int, resumes: bo
         changed["group"] = {**now, "group": P256_FIRST}
     if other is not None:
         changed["version"] = {**now, "tls": other}
+    if direct:
+        changed["direct"] = {**now, "tls": DIRECT_TLS}
     return Changes(now, changed)
 
 
-def changes_like_it(there: Changes, certificate: str) -> Changes:
-    """The same on a server of our own with such a key, and what its owner can change: the key.
+def changes_like_it(there: Changes, certificate: str, *, resumes: bool = True, groups: str = "") -> Changes:
+    """The same on a server of our own with such a key, and what its owner can change: the key, the groups.
 
-    Each process has plaintext measured beside it, since two differ by some per cent.
+    Each process has plaintext measured beside it, since two differ by some per cent: "clear of" a change is
+    that of the process with the change. `resumes` is whether its product resumes sessions at all. `groups` is
+    the option by which its own groups are set, where they are not the product's default.
     """
-    now: Levels = {**there.now, "certificate": certificate}
+    own: Levels = {"certificate": certificate, **({"configuration": groups} if groups else {})}
+    now: Levels = {**there.now, **own}
     clear: Levels = {**now, "tls": "off", "group": "default"}
-    changed = {name: {**levels, "certificate": certificate} for name, levels in there.changed.items()}
-    changed.setdefault("resumption", {**now, "resumption": "on"})
+    changed = {name: {**levels, **own} for name, levels in there.changed.items()}
+    if resumes:
+        changed.setdefault("resumption", {**now, "resumption": "on"})
     if now["tls"] == "1.2":
         changed.setdefault("version", {**now, "tls": "1.3"})
     changed["clear"] = clear
     if certificate != CHEAPEST_KEY:
         changed["certificate"] = {**now, "certificate": CHEAPEST_KEY}
-        changed["clear of it"] = {**clear, "certificate": CHEAPEST_KEY}
+        changed[clear_of("certificate")] = {**clear, "certificate": CHEAPEST_KEY}
+    if groups:
+        offered = P256_FIRST if groups.startswith(ONE_GROUP) else "default"
+        changed["groups"] = {**now, "configuration": AS_IT_COMES, "group": offered}
+        changed[clear_of("groups")] = {**clear, "configuration": AS_IT_COMES}
     return Changes(now, changed)
+
+
+def clear_of(change: str) -> str:
+    """The name of plaintext on the process that has this change."""
+    return f"clear of {change}"
 
 
 def study_there(changes: Changes, budget_s: float) -> Study:
@@ -113,11 +138,19 @@ MARIADB = {(10, 0): "mariadb-10.5", (10, 11): "mariadb-10.11", (11, 0): "mariadb
 """From which version on each specimen is the nearest. Of 5.7 there is none: 8.0's TLS is as modern."""
 
 
-def stand_in_for(version: str) -> str | None:
-    """The specimen for a server's own word of its version; None for what is neither MySQL nor MariaDB.
+OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 10, 18
+"""The major versions between which every one has a specimen."""
 
-    Forks of MySQL (Percona Server) say the version that they are made from, and get its specimen.
+
+def stand_in_for(version: str) -> str | None:
+    """The specimen for a server's own word of its version; None for a product, or an age, of which none is.
+
+    Forks of MySQL (Percona Server) say the version that they are made from, and get its specimen. A
+    PostgreSQL of any major version from 10 on has one of its own, until one is newer than all.
     """
+    if product_of(version) == "postgresql":
+        major, *_ = release_of(version)
+        return f"postgresql-{min(major, NEWEST_POSTGRESQL)}" if major >= OLDEST_POSTGRESQL else None
     found = re.search(r"([0-9]{1,4})\.([0-9]{1,4})\.[0-9]{1,4}", version)
     if found is None:
         return None

@@ -20,6 +20,7 @@ from tlstax.sql import answers
 from tlstax.sql.credentials import Credentials
 from tlstax.sql.database import Database
 from tlstax.sql.facts import Terms
+from tlstax.study.level_names import SCRAM_ITERATIONS
 
 BOOTSTRAP: Final = "postgres"
 """The role that initdb makes by this name: it owns what is the system's, and nobody logs in as it."""
@@ -43,8 +44,7 @@ REMEMBERED: Final[frozenset[str]] = frozenset()
 CERTIFICATE_MAP: Final = "tlstax"
 """The map of pg_ident.conf by which a client's certificate stands for an account."""
 
-ITERATIONS: Final = 4096
-"""How often SCRAM hashes a password by default (`scram_iterations`; RFC 7677, 4)."""
+ITERATIONS: Final = SCRAM_ITERATIONS
 
 _SALT_BYTES: Final = 16
 _FIRST_WITH_VERIFY_CA: Final = 12

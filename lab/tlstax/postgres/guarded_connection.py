@@ -149,6 +149,9 @@ class GuardedDatabase(PostgresDatabase):
 
     is_shared = True
 
+    scram_iterations: int | None = None
+    """How often SCRAM had the password hashed, once it has logged in; None where it was proved otherwise."""
+
     @property
     def is_encrypted(self) -> bool:
         """Whether TLS protects it."""

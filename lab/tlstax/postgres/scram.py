@@ -52,6 +52,7 @@ class ScramClient:
         self._nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES))
         self._signature = b""
         self.is_verified = False
+        self.iterations = 0
 
     def first(self) -> bytes:
         """What the client says first, with its nonce."""
@@ -64,6 +65,7 @@ class ScramClient:
     def final(self, server_first: bytes) -> bytes:
         """The client's proof, for the server's nonce, salt and iterations. Raises ScramError."""
         nonce, salt, iterations = _server_first(server_first)
+        self.iterations = iterations
         if not nonce.startswith(self._nonce) or len(nonce) == len(self._nonce):
             raise ScramError("the server's nonce does not continue the client's")
         client_key, server_key = keys(self._password, salt, iterations)

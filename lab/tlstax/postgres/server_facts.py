@@ -130,6 +130,15 @@ def admission(database: Database) -> tuple[str, ...]:
     return tuple(f"{kind} {method}" for kind, method in rules)
 
 
+def password_encryption(database: Database) -> str | None:
+    """How passwords are kept that are set from now on: "scram-sha-256" or "md5".
+
+    Before 14 the setting may say "on", which is md5 (release notes of PostgreSQL 10 and 14).
+    """
+    said = settings.read(database, ("password_encryption",)).get("password_encryption")
+    return "md5" if said in {"on", "true", "yes", "1"} else said
+
+
 def most_connect_errors(database: Database) -> int | None:  # noqa: ARG001
     """None: PostgreSQL blocks no host, however many of its connects break off."""
     return None

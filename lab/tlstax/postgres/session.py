@@ -14,7 +14,7 @@ import hashlib
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Final, Literal
 
 from tlstax.sql import answers
 from tlstax.sql.database import Database, GuardedDatabase, SqlError
@@ -54,6 +54,25 @@ def has_pooler(database: GuardedDatabase) -> bool:
     """
     serves = answers.number(answers.row(database, "SELECT pg_backend_pid()", columns=1)[0])
     return serves != database.number
+
+
+def pooler_leg(database: GuardedDatabase) -> Literal["TLS", "in the clear", "Unix socket"] | None:
+    """How the pooler in front came to the server, by the server's word of the session; None without one.
+
+    Of its own session any account is told that (`pg_stat_ssl`).
+    """
+    if not has_pooler(database):
+        return None
+    asked = (
+        "SELECT CASE WHEN tls.ssl THEN 'TLS' WHEN client.client_addr IS NULL THEN '' ELSE 'tcp' END"
+        " FROM pg_stat_activity client LEFT JOIN pg_stat_ssl tls ON tls.pid = client.pid"
+        " WHERE client.pid = pg_backend_pid()"
+    )
+    for (came,) in answers.rows(database, asked, columns=1):
+        if came == "TLS":
+            return "TLS"
+        return "in the clear" if came else "Unix socket"
+    return None
 
 
 def settle(database: GuardedDatabase) -> None:

@@ -33,7 +33,8 @@ _REPORTED_S: Final = 0.6
 
 _CONNECTED = """
 SELECT COALESCE(client.application_name, ''),
-       CASE WHEN client.client_addr IS NOT NULL THEN 'TCP/IP'
+       CASE WHEN client.client_addr <<= '127.0.0.0/8' OR client.client_addr = '::1' THEN 'TCP/IP (loopback)'
+            WHEN client.client_addr IS NOT NULL THEN 'TCP/IP'
             WHEN client.client_port = -1 THEN 'Socket' ELSE '' END,
        COALESCE(tls.version, ''), COUNT(*)
 FROM pg_stat_activity client LEFT JOIN pg_stat_ssl tls ON tls.pid = client.pid AND tls.ssl

@@ -191,6 +191,10 @@ class Sessions(Protocol):
         """Whether the connection is a pooler's, and statements on it whichever session's it chooses."""
         ...
 
+    def pooler_leg(self, database: GuardedDatabase) -> Literal["TLS", "in the clear", "Unix socket"] | None:
+        """How the pooler that is in front came to the server; None where none is, or that is not told."""
+        ...
+
     def hindrance(self, database: Database, *, writes: bool) -> tuple[str, str] | None:
         """What the server sets for all connections that keeps load clients from their work, and what helps.
 

@@ -158,6 +158,10 @@ class ServerFacts(Protocol):
         """How pg_hba.conf lets clients in over TCP, such as "host md5"; empty where it is not told."""
         ...
 
+    def password_encryption(self, database: Database) -> str | None:
+        """By what passwords are kept that are set from now on; None where the server does not say."""
+        ...
+
     def most_connect_errors(self, database: Database) -> int | None:
         """After how many broken connects in a row the server blocks a host; None where it does not say."""
         ...

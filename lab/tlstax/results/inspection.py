@@ -72,11 +72,22 @@ class Certificate(Frozen):
         return self.key.startswith("RSA") and (key_bits(self.key) or 0) > COMMON_RSA_BITS
 
 
+PoolerLeg = Literal["TLS", "in the clear", "Unix socket"]
+"""How a pooler came to the server behind it."""
+
+
+def _is_none(value: object) -> bool:
+    """Whether a field that one product alone has is left out of the document."""
+    return value is None
+
+
 class ServerWord(Frozen):
     """What the server says of itself to the account, None or empty where it does not say.
 
     `admission` has how its lines of pg_hba.conf let clients in over TCP ("host md5"), without those for its
-    own machine.
+    own machine. `scram_iterations` is how often the account's password is hashed for each login,
+    `password_encryption` by what passwords are kept that are set from now on, and `pooler_leg` how a pooler
+    that is in front came to the server: PostgreSQL's alone.
     """
 
     version: str
@@ -85,6 +96,9 @@ class ServerWord(Frozen):
     requires_tls: bool | None
     account_is_encrypted: bool
     admission: tuple[str, ...] = ()
+    scram_iterations: PositiveInt | None = Field(default=None, exclude_if=_is_none)
+    password_encryption: str | None = Field(default=None, exclude_if=_is_none)
+    pooler_leg: PoolerLeg | None = Field(default=None, exclude_if=_is_none)
 
 
 class Use(Frozen):

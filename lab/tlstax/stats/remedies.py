@@ -3,13 +3,14 @@
 Sources: MySQL's reference manuals 5.6 to 9.7, "Server System Variables", "Encrypted Connection TLS Protocols
 and Ciphers" and "ALTER INSTANCE"; MariaDB's documentation, "SSL/TLS System Variables", "FLUSH" and "ALTER
 USER"; PostgreSQL's documentation 10 to 18, "Connections and Authentication" and "The pg_hba.conf File".
-tests/servers/test_remedies.py pastes each line into each server that it is for. Pure.
+tests/servers/test_remedies.py and test_remedies_postgres.py paste each line into each server that it is for.
+Pure.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from tlstax.results.inspection import Step
 from tlstax.study.product import FIRST, ProductName, Release, product_of, release_of
@@ -17,8 +18,18 @@ from tlstax.study.product import FIRST, ProductName, Release, product_of, releas
 SERVER, ADMINISTRATOR = "the server's my.cnf", "the server, as an administrator"
 RESTART = Step(where="then", lines=("restart the server",))
 
-Remedy = Literal["require TLS", "versions", "ciphers", "certificate", "resumption"]
-REMEDIES: tuple[Remedy, ...] = get_args(Remedy)
+Remedy = Literal[
+    "require TLS",
+    "versions",
+    "ciphers",
+    "certificate",
+    "resumption",
+    "TLS on",
+    "groups",
+    "scram",
+    "iterations",
+]
+"""The last four are PostgreSQL's alone."""
 
 ECDHE = ":".join(
     f"ECDHE-{key}-{cipher}"
@@ -52,6 +63,7 @@ def _setting(*lines: str) -> Step:
 
 
 CONFIGURATION = "the server's postgresql.conf"
+PSQL = "psql, connected as an administrator"
 ADMISSION = "the server's pg_hba.conf, in place of lines with host"
 RELOAD = _sql("ALTER INSTANCE RELOAD TLS;")
 FLUSH = _sql("FLUSH SSL;")
@@ -60,7 +72,9 @@ FILES = _option("ssl_key = /path/to/server-key.pem", "ssl_cert = /path/to/server
 
 _READ_AGAIN = _sql("SELECT pg_reload_conf();")
 _POSTGRESQL_FILES = _setting(
-    "ssl_key_file = '/path/to/server-key.pem'", "ssl_cert_file = '/path/to/server-cert.pem'"
+    "ssl = on",
+    "ssl_key_file = '/path/to/server-key.pem'",
+    "ssl_cert_file = '/path/to/server-cert.pem'",
 )
 """The same of ssl_cert_file. The key may be read by the server's user alone."""
 
@@ -108,7 +122,13 @@ TABLE = (
         "versions",
         "postgresql",
         (12, 0, 0),
-        (_sql("ALTER SYSTEM SET ssl_min_protocol_version = 'TLSv1.2';", *_READ_AGAIN.lines),),
+        (
+            _sql(
+                "ALTER SYSTEM SET ssl_min_protocol_version = 'TLSv1.2';",
+                "ALTER SYSTEM SET ssl_max_protocol_version = '';",
+                *_READ_AGAIN.lines,
+            ),
+        ),
     ),
     Entry("ciphers", "mysql", FIRST, says="its TLS library may have no other suites: upgrade it"),
     Entry("ciphers", "mysql", (5, 7, 28), (_option(CIPHERS), RESTART)),
@@ -148,8 +168,54 @@ TABLE = (
         FIRST,
         says="PostgreSQL resumes no session: it issues no tickets and keeps no sessions; keep connections",
     ),
+    Entry("TLS on", "postgresql", FIRST, (_POSTGRESQL_FILES, _READ_AGAIN)),
+    Entry(
+        "groups",
+        "postgresql",
+        FIRST,
+        (_sql("ALTER SYSTEM SET ssl_ecdh_curve = 'prime256v1';", *_READ_AGAIN.lines),),
+    ),
+    Entry(
+        "groups",
+        "postgresql",
+        (18, 0, 0),
+        (_sql("ALTER SYSTEM SET ssl_groups = 'X25519:prime256v1';", *_READ_AGAIN.lines),),
+    ),
+    Entry(
+        "scram",
+        "postgresql",
+        FIRST,
+        (
+            _sql("ALTER SYSTEM SET password_encryption = 'scram-sha-256';", *_READ_AGAIN.lines),
+            Step(where=PSQL, lines=("\\password app",)),
+            Step(where=ADMISSION, lines=("hostssl all all all scram-sha-256",)),
+            _READ_AGAIN,
+        ),
+    ),
+    Entry(
+        "iterations",
+        "postgresql",
+        FIRST,
+        (Step(where=PSQL, lines=("\\password app",)),),
+        "before 16 every password that is set anew has 4,096",
+    ),
+    Entry(
+        "iterations",
+        "postgresql",
+        (16, 0, 0),
+        (
+            _sql("ALTER SYSTEM SET scram_iterations = 4096;", *_READ_AGAIN.lines),
+            Step(where=PSQL, lines=("\\password app",)),
+        ),
+    ),
 )
 """For each remedy and product, the last entry that is not newer than the server is what holds."""
+
+
+def remedies_at(version: str) -> tuple[Remedy, ...]:
+    """Those that the table has for the product of a server that says so of its version, each once."""
+    product = product_of(version)
+    return tuple(dict.fromkeys(entry.remedy for entry in TABLE if entry.product == product))
 
 
 def entry_for(remedy: Remedy, version: str) -> Entry:

@@ -62,6 +62,9 @@ KEPT = (
 
 """What begins the names of options by which a private server is kept in its place."""
 
+VARIED = ("ssl-groups", "ssl-ecdh-curve")
+"""Names that begin so and keep no server in its place: the groups on which a PostgreSQL agrees."""
+
 FORM = "NAME=VALUE as the server has it, such as performance_schema=OFF; several with a blank between them"
 
 _UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -132,7 +135,7 @@ def _is_kept(name: str) -> bool:
     plain = name.replace("_", "-")
     for modifier in _MODIFIERS:
         plain = plain.removeprefix(modifier)
-    return any(plain.startswith(kept) or kept.startswith(plain) for kept in KEPT)
+    return plain not in VARIED and any(plain.startswith(kept) or kept.startswith(plain) for kept in KEPT)
 
 
 def _plain(value: str) -> str:

@@ -126,6 +126,9 @@ SCRAM bound to the TLS channel (RFC 5802, section 6; `tls-server-end-point` of R
 SCRAM that is not. What is not named is SCRAM, bound wherever there is TLS, as libpq does by default
 (`channel_binding=prefer`)."""
 
+SCRAM_ITERATIONS = 4096
+"""How often SCRAM hashes a password by default (`scram_iterations`; RFC 7677, 4)."""
+
 DIRECT, UNIX_SOCKET = "direct", "unix-socket"
 
 PGBOUNCER, PGBOUNCER_1_18 = "pgbouncer", "pgbouncer-1.18"

@@ -17,6 +17,9 @@ Release = tuple[int, int, int]
 FIRST: Release = (0, 0, 0)
 """Before any release: of a version without numbers."""
 
+FIRST_WITH_GROUPS: Release = (18, 0, 0)
+"""The PostgreSQL that has a list of groups; those before take one (release notes of 18, `ssl_groups`)."""
+
 DEFAULT: ProductName = "mysql"
 """The product of the server that is measured where none is named."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +19,7 @@ from tlstax.plan.advice_studies import (
 )
 from tlstax.records.trial import StoredRun
 from tlstax.results.inspection import InspectedServer
+from tlstax.results.interval import Interval
 from tlstax.run.external import ExternalRequest
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
@@ -25,7 +28,7 @@ from tlstax.stats.series import series_of
 from tlstax.stats.wording import always_hello_retry
 from tlstax.store import Store
 from tlstax.study.factors import within
-from tlstax.study.level_names import DEFAULT_CERTIFICATE
+from tlstax.study.level_names import DEFAULT_CERTIFICATE, SCRAM_ITERATIONS
 from tlstax.study.mixes import P256, Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
 from tlstax.support.text import counted, duration
@@ -38,6 +41,7 @@ from tlstax.topics.advice.advise import (
     Saving,
     SeenUse,
     advised,
+    is_postgresql,
     now_of,
     use_of,
 )
@@ -50,6 +54,10 @@ from tlstax.topics.prediction.parts import parts_of
 MOST_AT_ONCE = 8
 """Connections that the server gets at once from measuring: one that is made anew with those that wind up, one
 that is kept, and three of tlstax's own."""
+
+
+HASHED_TIMES = 3
+"""How often a password is hashed to see how long that takes."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +95,20 @@ def advise(access: ExternalAccess, request: AdviceRequest, store: Store, watcher
             now.other_version,
             answer_bytes=use.answer_bytes,
             resumes=now.resumes is True,
-            retried=now.hello_retry,
+            retried=now.hello_retry and (not now.group_option or P256 in now.groups),
+            direct=now.direct and not access.tls.direct,
         )
-        like_it = measuring.like_it(now, changes, stand_in_for(found.word.version))
+        like_it = measuring.like_it(
+            now, changes, stand_in_for(found.word.version), resumes=not is_postgresql(found)
+        )
         at_it, cpu_there = measuring.there(changes)
     if now is None:
         return measuring.advice(found, use, ())
-    parts = measuring.parts_like(stand_in_for(found.word.version))
+    # PostgreSQL's protocol has no compression to be left out.
+    parts = None if is_postgresql(found) else measuring.parts_like(stand_in_for(found.word.version))
     uncompressed = without_compression(parts, now, use) if parts is not None else None
-    evidence = Evidence(like_it, at_it, cpu_there, measuring.stand_in, uncompressed)
+    hashing_us = spared_by_hashing_less(found.word.scram_iterations)
+    evidence = Evidence(like_it, at_it, cpu_there, measuring.stand_in, uncompressed, hashing_us)
     return measuring.advice(found, use, advised(found, now, use, evidence))
 
 
@@ -124,6 +137,32 @@ def without_compression(parts: Calibrated, now: Now, use: SeenUse) -> Saving | N
     )
 
 
+SLOWEST = 0.5
+"""What the fastest driver takes of a login's hashing, beside OpenSSL: those in Go and Rust take about as
+long as it, libpq and those in other languages several times as long."""
+
+
+def spared_by_hashing_less(iterations: int | None) -> Interval | None:
+    """CPU time of a client that hashes the password 4,096 times in place of this; None where that is no less.
+
+    By the least of a few times of OpenSSL's own PBKDF2 (RFC 5802, 2.2: Hi) on this machine.
+    """
+    if iterations is None or iterations <= SCRAM_ITERATIONS:
+        return None
+    spared_us = hashing_us(iterations) - hashing_us(SCRAM_ITERATIONS)
+    return Interval(point=spared_us, low=spared_us * SLOWEST, high=None, confidence=0.95, blocks=HASHED_TIMES)
+
+
+def hashing_us(iterations: int) -> float:
+    """CPU time that SCRAM's hashing of a password takes."""
+    took = []
+    for _ in range(HASHED_TIMES):
+        began = time.thread_time()
+        hashlib.pbkdf2_hmac("sha256", b"a password", b"sixteen bytes of", iterations)
+        took.append(time.thread_time() - began)
+    return 1e6 * min(took)
+
+
 @dataclass
 class _Measuring:
     """What is measured, and what is known of it so far: the runs, and what could not be measured and why."""
@@ -137,7 +176,9 @@ class _Measuring:
     not_measured: list[str] = field(default_factory=list)
     stand_in: str = ""
 
-    def like_it(self, now: Now, there: Changes, stand_in: str | None) -> Measured | None:
+    def like_it(
+        self, now: Now, there: Changes, stand_in: str | None, *, resumes: bool = True
+    ) -> Measured | None:
         """The server's CPU time on a private server like it; None where that cannot be."""
         what = "the server's CPU time"
         if stand_in is None or not now.certificate:
@@ -148,7 +189,8 @@ class _Measuring:
             )
             self.not_measured.append(f"{what}: {why}")
             return None
-        changes = changes_like_it(there, now.certificate)
+        groups = now.group_option if now.hello_retry else ""
+        changes = changes_like_it(there, now.certificate, resumes=resumes, groups=groups)
         budget_s = self.request.like_it_s
         stored = self._run(lambda: Request(study_like_it(changes, stand_in, budget_s)), budget_s, what)
         if stored is None:

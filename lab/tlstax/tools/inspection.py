@@ -35,7 +35,7 @@ from tlstax.results.inspection import (
     ServerWord,
 )
 from tlstax.sql import answers
-from tlstax.sql.database import Database, SqlError
+from tlstax.sql.database import Database, GuardedDatabase, SqlError
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
 from tlstax.support.text import counted
 from tlstax.tools import tls_probe
@@ -120,6 +120,7 @@ def inspect(
             refused=own.refused,
             refused_certificate=own.unverified,
             is_verified=access.tls.verify != "none" and not own.unverified,
+            unverified_by=access.tls.unverified_by if access.product == "postgresql" else "",
         ),
         "payments": payments(document),
     }
@@ -330,7 +331,7 @@ def _unseen(seen: Handshake) -> Own:
 
 def _asked(  # noqa: PLR0913 (what is known already)
     access: ExternalAccess,
-    connected: Database,
+    connected: GuardedDatabase,
     watch_s: float,
     *,
     connections: int = 1,
@@ -355,7 +356,7 @@ def _asked(  # noqa: PLR0913 (what is known already)
             raise failures.of_refusal(access, error) from error
 
 
-def word(database: Database, product: ExternalProduct) -> ServerWord:
+def word(database: GuardedDatabase, product: ExternalProduct) -> ServerWord:
     """What the server says of itself to an ordinary account. Raises SqlError."""
     return ServerWord(
         version=product.server_facts.version(database),
@@ -364,6 +365,9 @@ def word(database: Database, product: ExternalProduct) -> ServerWord:
         requires_tls=product.server_facts.requires_tls(database),
         account_is_encrypted=isinstance(database.channel, ssl.SSLSocket),
         admission=product.server_facts.admission(database),
+        scram_iterations=getattr(database, "scram_iterations", None),
+        password_encryption=product.server_facts.password_encryption(database),
+        pooler_leg=product.session.pooler_leg(database),
     )
 
 

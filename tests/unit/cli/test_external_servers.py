@@ -167,7 +167,6 @@ POSTGRESQL = "postgres://ann@db.example/scratch"
         ("study", "run", "memory", "--set", f"server={POSTGRESQL}"),
         ("storm", "--server", POSTGRESQL),
         ("storm", "--server", POSTGRESQL.replace("postgres:", "PostgreSQL:")),
-        ("advise", POSTGRESQL),
         ("predict", "--server", POSTGRESQL),
         ("drivers", "probe", "--server", POSTGRESQL),
     ],
@@ -177,15 +176,14 @@ def test_an_external_postgresql_is_refused_by_what_does_not_know_it(
 ) -> None:
     assert status_of(monkeypatch, *typed) == 2
     assert capsys.readouterr().err == (
-        "tlstax: an external PostgreSQL server is known to `tlstax run`, `study run`, `ab` and `inspect` "
-        "alone; measure it with `tlstax run --server postgres://user@host/database`\n"
+        "tlstax: an external PostgreSQL server is known to `tlstax run`, `study run`, `ab`, `inspect` "
+        "and `advise` alone; measure it with `tlstax run --server postgres://user@host/database`\n"
     )
 
 
 @pytest.mark.parametrize(
     "typed",
     [
-        ("advise", "postgresql-10"),
         ("predict", "--server", "postgresql-17-openssl1.1"),
     ],
 )

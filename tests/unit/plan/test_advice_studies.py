@@ -34,7 +34,7 @@ def test_there_only_what_clients_can_change_is_measured() -> None:
 
 def test_like_it_the_key_is_changed_as_well_beside_plaintext_on_both_processes() -> None:
     changes = changes_like_it(FULL, "rsa-4096")
-    assert set(changes.changed) == {*FULL.changed, "clear", "certificate", "clear of it"}
+    assert set(changes.changed) == {*FULL.changed, "clear", "certificate", "clear of certificate"}
     study = study_like_it(changes, "mysql-8.0.33", 60)
     assert study.levels_of()["server"] == ("mysql-8.0.33",)
     assert study.levels_of()["connections"] == (AT_ONCE,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -10,21 +11,32 @@ from inspected_servers import inspected, program
 from tlstax.stats.programs import TOPICS, all_programs, connected
 from tlstax.stats.remedies import ADMINISTRATOR
 from tlstax.study.driver_catalogue import speaking
+from tlstax.study.product import Family
 from tlstax.topics.advice.advise import ELSEWHERE, PROGRAMS, Change, steps_for
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "advising.md"
+DOCS = Path(__file__).resolve().parents[3]
 
 
-def test_every_driver_has_its_lines_once() -> None:
-    named = [driver for own in all_programs() for driver in own.drivers]
-    assert sorted(named) == sorted(speaking("mysql"))
+@pytest.mark.parametrize("family", get_args(Family))
+def test_every_driver_has_its_lines_once(family: Family) -> None:
+    named = [driver for own in all_programs(family) for driver in own.drivers]
+    assert sorted(named) == sorted(speaking(family))
 
 
-def test_the_page_has_them_too() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    for own in all_programs():
-        missing = [topic for topic in TOPICS if getattr(own, topic) not in text]
-        assert not missing, own.name
+@pytest.mark.parametrize("family", get_args(Family))
+def test_the_page_has_them_too(family: Family) -> None:
+    text = (DOCS / ELSEWHERE[family].split()[0]).read_text(encoding="utf-8")
+    for own in all_programs(family):
+        said = {topic: getattr(own, topic) for topic in TOPICS[family]}
+        assert all(said.values()), own.name
+        assert not [topic for topic, words in said.items() if words not in text], own.name
+
+
+def test_programs_of_postgresql_are_known_by_their_application_s_name() -> None:
+    by_name = program(2).model_copy(update={"client": "", "program": "PostgreSQL JDBC Driver"})
+    assert [own.name for own in connected((by_name,), "postgresql")] == ["pgjdbc"]
+    unknown = by_name.model_copy(update={"program": "orders"})
+    assert connected((unknown,), "postgresql") == ()
 
 
 def named(client: str) -> list[str]:
@@ -49,7 +61,7 @@ def test_who_is_connected_gets_their_own_line(change: Change) -> None:
     assert len(step.lines) == 1
     assert step.lines[0].startswith("PyMySQL: ")
     (general,) = [own for own in steps_for(change, "9.7.4") if own.where == PROGRAMS]
-    assert general.lines[-1] == ELSEWHERE
+    assert general.lines[-1] == ELSEWHERE["mysql"]
 
 
 def test_mariadb_has_no_cache_to_turn_on() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlstax.results.inspection import Step
-from tlstax.stats.remedies import FIRST, REMEDIES, TABLE, Remedy, entry_for, reload_for
+from tlstax.stats.remedies import FIRST, TABLE, Remedy, entry_for, reload_for, remedies_at
 from tlstax.study.product import product_of, release_of
 
 
@@ -71,7 +71,7 @@ def test_there_is_always_a_remedy_in_lines_or_in_words() -> None:
         "10.1.8-MariaDB",
         "11.8.9-MariaDB",
     ):
-        for remedy in REMEDIES:
+        for remedy in remedies_at(version):
             entry = entry_for(remedy, version)
             assert entry.steps or entry.says
 

@@ -13,15 +13,17 @@ from typing import Literal
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, TypeAdapter
 
 from tlstax.contract import Frozen
+from tlstax.plan.advice_studies import ONE_GROUP
 from tlstax.results.inspection import InspectedServer, Step, Use
 from tlstax.results.interval import Interval
 from tlstax.stats.programs import ProgramLines, connected
 from tlstax.stats.programs import Topic as ProgramTopic
 from tlstax.stats.remedies import Remedy, entry_for, reload_for
-from tlstax.study.level_names import CERTIFICATES, key_of
-from tlstax.study.mixes import CHEAPEST_KEY
+from tlstax.study.level_names import CERTIFICATES, SCRAM_ITERATIONS, key_of
+from tlstax.study.mixes import CHEAPEST_KEY, P256
+from tlstax.study.product import FIRST_WITH_GROUPS, Family, product_of, release_of
 from tlstax.study.workloads.sized import FEW_STATEMENTS, MOST_BYTES, MOST_STATEMENTS
-from tlstax.support.text import counted
+from tlstax.support.text import counted, enumerated
 from tlstax.topics.advice.measured import Measured
 
 ASSUMED_STATEMENTS, ASSUMED_BYTES = 10, 120
@@ -40,12 +42,36 @@ ITSELF = "the server itself"
 LONG_CHAIN = 3
 """As many certificates as a server need not send: its own and the one between it and the root are enough."""
 
-PROGRAMS = "clients"
-ELSEWHERE = "docs/advising.md has the line for each driver"
+FAR_US = 1000.0
+"""Clients whose TCP connection takes so long are at a distance, and pay for each round trip."""
 
-Change = Literal["pool", "certificate", "resumption", "group", "version", "chain", "compression"]
+MANY_ITERATIONS = 15_000
+"""As often as RFC 7677 (section 4) would have a password hashed at the least; 4,096 is what it demands."""
+
+CURVES = {P256: "prime256v1", "P-384": "secp384r1", "P-521": "secp521r1"}
+"""Groups as PostgreSQL's settings spell them, where that differs."""
+
+PROGRAMS = "clients"
+ELSEWHERE: dict[Family, str] = {
+    "mysql": "docs/advising.md has the line for each driver",
+    "postgresql": "docs/advising-postgresql.md has the line for each driver",
+}
+
+Change = Literal[
+    "pool",
+    "certificate",
+    "resumption",
+    "group",
+    "version",
+    "chain",
+    "compression",
+    "groups",
+    "direct",
+    "login",
+]
 """What can be changed: connections kept, the server's key, sessions resumed, the clients' groups, the TLS
-version, the certificates that are sent, the protocol's compression."""
+version, the certificates that are sent, the protocol's compression; of PostgreSQL also the server's groups,
+that TLS begins at once, and how often a login hashes the password."""
 
 Source = Literal["given", "watched", "since its start", "assumed"]
 
@@ -72,7 +98,8 @@ class Saving(Frozen):
     statements; both were measured on `measured_on`, which is the server itself or the name of a private one.
     Where `is_computed`, both are of the connection with all its statements, and computed from what its parts
     cost there, as `predict` does. `time_us` was measured at the server itself, from here. `round_trips` and
-    `bytes` were counted. `inconclusive` names what was measured and told nothing.
+    `bytes` were counted. `inconclusive` names what was measured and told nothing. `client_cpu_us` is of the
+    client, computed from what hashing a password takes OpenSSL on this machine: drivers differ.
     """
 
     server_cpu_us: Interval | None = None
@@ -83,6 +110,7 @@ class Saving(Frozen):
     round_trips: float = 0.0
     bytes: float = 0.0
     inconclusive: tuple[Measure, ...] = ()
+    client_cpu_us: Interval | None = Field(default=None, exclude_if=lambda saved: saved is None)
 
 
 class Advised(Frozen):
@@ -129,7 +157,9 @@ class Now:
     """What clients left to themselves get: TLS version and key as levels, and what was seen of it.
 
     `certificate` is empty where no private server can have such a key. `resumes` says whether sessions of
-    that version are resumed, None where that was not asked.
+    that version are resumed, None where that was not asked. `groups` are those that were asked for by name
+    and taken, `group_option` the option by which a PostgreSQL takes just these, empty where they are its
+    default; `direct` is whether TLS may begin at once there.
     """
 
     tls: str
@@ -138,6 +168,9 @@ class Now:
     hello_retry: bool
     resumes: bool | None
     other_version: str | None
+    groups: tuple[str, ...] = ()
+    group_option: str = ""
+    direct: bool = False
 
 
 def now_of(found: InspectedServer) -> Now | None:
@@ -150,6 +183,7 @@ def now_of(found: InspectedServer) -> Now | None:
     resumed = next((own for own in found.of("resumption") if own.name == f"TLS {version}"), None)
     other = {"1.3": "1.2", "1.2": "1.3"}.get(version)
     offered = any(own.agreed for own in found.of("version") if own.name == f"TLS {other}")
+    groups = tuple(own.name for own in found.of("group") if own.agreed)
     return Now(
         tls=version,
         certificate=level_of(key),
@@ -157,7 +191,28 @@ def now_of(found: InspectedServer) -> Now | None:
         hello_retry=bool(default.hello_retry),
         resumes=None if resumed is None else resumed.agreed is not None,
         other_version=other if offered else None,
+        groups=groups,
+        group_option=_group_option(found.word.version, groups),
+        direct=version == "1.3" and any(own.agreed for own in found.of("direct")),
     )
+
+
+def is_postgresql(found: InspectedServer) -> bool:
+    """Whether the server is a PostgreSQL, by its own word."""
+    return product_of(found.word.version) == "postgresql"
+
+
+def _group_option(version: str, groups: Sequence[str]) -> str:
+    """The option by which a PostgreSQL of this version takes these groups; empty where it needs none.
+
+    By default 18 takes X25519 and P-256 (`ssl_groups`), and those before P-256 alone (`ssl_ecdh_curve`).
+    """
+    if product_of(version) != "postgresql" or not groups:
+        return ""
+    if release_of(version) >= FIRST_WITH_GROUPS:
+        names = ":".join(CURVES.get(name, name) for name in groups)
+        return "" if set(groups) == {"X25519", P256} else f"ssl_groups={names}"
+    return "" if groups[0] == P256 else f"{ONE_GROUP}={CURVES.get(groups[0], groups[0])}"
 
 
 def level_of(key: str) -> str:
@@ -205,7 +260,8 @@ class Evidence:
     """What was measured: the server's CPU time on a private one, times at the server itself; None if not.
 
     `cpu_there` is its own CPU time, where its process was watched; `stand_in` names the private one.
-    `without_compression` is computed from what the parts of connections to one like it cost.
+    `without_compression` is computed from what the parts of connections to one like it cost, `hashing_us` is
+    what the client's CPU spares where a login hashes the password no more often than by default.
     """
 
     like_it: Measured | None
@@ -213,6 +269,7 @@ class Evidence:
     cpu_there: Measured | None = None
     stand_in: str = ""
     without_compression: Saving | None = None
+    hashing_us: Interval | None = None
 
 
 def advised(found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence) -> tuple[Advised, ...]:
@@ -221,7 +278,8 @@ def advised(found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence) 
     Advised is what mends something that was seen, or saves `WORTH` at the use that was seen or given; all
     else says why it is not.
     """
-    programs = connected(found.inside.programs)
+    family: Family = "postgresql" if is_postgresql(found) else "mysql"
+    programs = connected(found.inside.programs, family)
     changes = []
     for change, what, seen in _possible(found, now, use):
         saving = _saving(change, found, use, evidence)
@@ -262,16 +320,17 @@ def _why_not(found: InspectedServer, saving: Saving, use: SeenUse) -> str:
 
 def _possible(found: InspectedServer, now: Now, use: SeenUse) -> Iterator[tuple[Change, str, str]]:
     """Each change that could be made: which, in words, and what was seen that it mends, if anything."""
-    chain, rate, seen = found.chain, use.connects_per_s, ""
-    if use.source != "assumed" and use.statements < FEW_STATEMENTS and rate is not None and rate >= 1:
-        seen = f"{rate:.3g} connections a second are made for {counted(use.statements, 'statement')} each"
-    yield "pool", "keep connections (a pool)", seen
+    yield "pool", "keep connections (a pool)", _seen_reconnecting(found, use)
+    chain = found.chain
     if now.key and now.certificate != CHEAPEST_KEY:
         seen = f"the server signs each full handshake with {now.key}" if chain[0].is_costly_rsa else ""
         yield "certificate", f"{key_of(CHEAPEST_KEY)} in place of {now.key}", seen
-    none = "" if now.resumes in {True, None} else f"the server resumes no sessions of TLS {now.tls}"
-    yield "resumption", "resume sessions", none
-    if now.hello_retry:
+    if is_postgresql(found):
+        yield from _possible_at_postgresql(found, now, use)
+    else:
+        none = "" if now.resumes in {True, None} else f"the server resumes no sessions of TLS {now.tls}"
+        yield "resumption", "resume sessions", none
+    if now.hello_retry and not now.group_option:
         yield "group", "P-256 first in the clients' groups", "clients are asked for a second ClientHello"
     if now.tls == "1.2":
         offers = now.other_version is not None
@@ -288,15 +347,53 @@ def _possible(found: InspectedServer, now: Now, use: SeenUse) -> Iterator[tuple[
         yield "compression", "no compression in the protocol", seen
 
 
+def _possible_at_postgresql(
+    found: InspectedServer, now: Now, use: SeenUse
+) -> Iterator[tuple[Change, str, str]]:
+    """What PostgreSQL alone has: groups of its own, TLS that begins at once, and hashes of a password."""
+    if now.hello_retry and now.group_option:
+        taken = P256 if now.group_option.startswith(ONE_GROUP) else f"X25519 and {P256}"
+        seen = f"clients are asked for a second ClientHello: the server takes {enumerated(now.groups)}"
+        yield "groups", f"{taken} among the server's groups", seen
+    if now.direct:
+        yield "direct", "begin TLS at once (direct TLS)", _seen_far(found, use)
+    iterations = found.word.scram_iterations
+    if iterations is not None and iterations > SCRAM_ITERATIONS:
+        seen = f"each login hashes the password {iterations:,} times" if iterations > MANY_ITERATIONS else ""
+        yield "login", f"{SCRAM_ITERATIONS:,} iterations of SCRAM in place of {iterations:,}", seen
+
+
+def _seen_reconnecting(found: InspectedServer, use: SeenUse) -> str:
+    """That connections are made for few statements each; empty where they are not, or it is not known."""
+    rate = use.connects_per_s
+    if use.source == "assumed" or use.statements >= FEW_STATEMENTS or rate is None or rate < 1:
+        return ""
+    asked = found.inside.watched.asked if found.inside.watched is not None else "statements"
+    each = counted(use.statements, asked.removesuffix("s"))
+    return f"{rate:.3g} connections a second are made for {each} each"
+
+
+def _seen_far(found: InspectedServer, use: SeenUse) -> str:
+    """That clients pay for a round trip; empty where they are near, or are known to reconnect seldom."""
+    far_us = next((own.median_us for own in found.connect if own.name == "tcp_connect"), 0.0)
+    seldom = use.source != "assumed" and (use.connects_per_s or 0.0) < LEAST_CONNECTS_PER_S
+    if far_us < FAR_US or seldom:
+        return ""
+    return f"clients here are {far_us / 1000:.3g} ms from it, and ask for TLS before they begin it"
+
+
 def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evidence) -> Saving:
     """What was measured, computed and counted of a change; of the server's CPU best what was measured there.
 
-    The pool spares the round trips of a connect, P-256 first that of the second ClientHello. A chain is sent
-    without its last certificate: a root, or the one before it.
+    The pool spares the round trips of a connect, P-256 first that of the second ClientHello, direct TLS the
+    question for it, and TLS 1.3 one of two of the handshake (RFC 8446, 2), unless it is asked again for a
+    group. A chain is sent without its last certificate: a root, or the one before it. What the server's
+    groups save of time is measured there by clients that offer first what it takes.
     """
     if change == "compression" and evidence.without_compression is not None:
         return evidence.without_compression
     there = evidence.there
+    there_as: Change = "group" if change == "groups" else change
     on_cpu = [
         (own, place)
         for own, place in ((evidence.cpu_there, ITSELF), (evidence.like_it, evidence.stand_in))
@@ -306,22 +403,32 @@ def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evid
     inconclusive: list[Measure] = []
     if known is None and any(change in own.inconclusive for own, _ in on_cpu):
         inconclusive.append("the server's CPU")
-    if there is not None and change in there.inconclusive:
+    if there is not None and there_as in there.inconclusive:
         inconclusive.append("the time of a connection")
-    round_trips = {"group": 1.0, "pool": found.connect[0].round_trips if found.connect else 0.0}
+    takes_first = is_postgresql(found) and any(
+        own.agreed for own in found.of("group") if own.name == "X25519"
+    )
+    round_trips = {
+        "group": 1.0,
+        "groups": 1.0,
+        "direct": 1.0,
+        "version": float(takes_first and found.default is not None and found.default.version == "TLSv1.2"),
+        "pool": found.connect[0].round_trips if found.connect else 0.0,
+    }
     return Saving(
         server_cpu_us=known.saved(change) if known is not None else None,
         server_share=known.saved_of_session(change, use.statements) if known is not None else None,
         measured_on=place,
-        time_us=there.saved(change) if there is not None else None,
+        time_us=there.saved(there_as) if there is not None else None,
         round_trips=round_trips.get(change, 0.0),
         bytes=float(found.chain[-1].size_bytes) if change == "chain" else 0.0,
         inconclusive=tuple(inconclusive),
+        client_cpu_us=evidence.hashing_us if change == "login" else None,
     )
 
 
 class HowTo(Frozen):
-    """How a change is made, as `changes.toml` has it."""
+    """How a change is made, as the file of the family has it."""
 
     label: str
     steps: tuple[Step, ...] = ()
@@ -331,10 +438,13 @@ class HowTo(Frozen):
     most: str = ""
 
 
+FILES: dict[Family, str] = {"mysql": "changes.toml", "postgresql": "postgresql_changes.toml"}
+
+
 @cache
-def how_to() -> dict[Change, HowTo]:
-    """How each change is made."""
-    text = (resources.files("tlstax.topics.advice") / "changes.toml").read_text(encoding="utf-8")
+def how_to(family: Family = "mysql") -> dict[Change, HowTo]:
+    """How each change is made at a server of this family."""
+    text = (resources.files("tlstax.topics.advice") / FILES[family]).read_text(encoding="utf-8")
     return TypeAdapter(dict[Change, HowTo]).validate_python(tomllib.loads(text))
 
 
@@ -343,12 +453,13 @@ def steps_for(change: Change, version: str, programs: Sequence[ProgramLines] = (
 
     Where none of the programs is known, they are told what holds for most.
     """
-    how = how_to()[change]
-    steps = entry_for(how.remedy, version).steps if how.remedy is not None else how.steps
+    family: Family = "postgresql" if product_of(version) == "postgresql" else "mysql"
+    how = how_to(family)[change]
+    steps = how.steps if how.remedy is None else (*entry_for(how.remedy, version).steps, *how.steps)
     if how.reloads:
         steps = (*steps, reload_for(version))
     if how.programs is not None:
         topic = how.programs
-        lines = tuple(own.says(topic) for own in programs) or (how.most, ELSEWHERE)
+        lines = tuple(own.says(topic) for own in programs) or (how.most, ELSEWHERE[family])
         steps = (*steps, Step(where=PROGRAMS, lines=lines))
     return steps

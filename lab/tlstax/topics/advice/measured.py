@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp
 
-from tlstax.plan.advice_studies import Changes
+from tlstax.plan.advice_studies import Changes, clear_of
 from tlstax.results.interval import Interval
 from tlstax.stats.series import Series
 from tlstax.study import Level
@@ -75,7 +75,7 @@ class Measured:
 def measured(run: Series, changes: Changes, outcome: str, *, luck: float = 0.0) -> Measured | None:
     """What the run says of this outcome; None where it has no valid block of the connection as it is now.
 
-    The ratio of another key is taken by way of plaintext on both processes.
+    The ratio of a change on another process is taken by way of plaintext on both processes.
     """
     added: dict[str, Level] = {name: levels[0] for name, levels in run.study.factors.items()}
     now = CaseLevels.of({**changes.now, **added})
@@ -87,8 +87,8 @@ def measured(run: Series, changes: Changes, outcome: str, *, luck: float = 0.0) 
     inconclusive = set()
     for name, levels in changed.items():
         logs = run.log_ratios(levels, now, outcome)
-        if name == "certificate" and "clear of it" in changed:
-            both = run.log_ratios(changed["clear of it"], changed["clear"], outcome)
+        if clear_of(name) in changed:
+            both = run.log_ratios(changed[clear_of(name)], changed["clear"], outcome)
             logs = {block: own - both[block] for block, own in logs.items() if block in both}
         ratio = run.interval(logs) if logs else None
         if ratio is not None and _tells(ratio):

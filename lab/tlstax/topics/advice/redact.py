@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import get_args
 
 from tlstax.contract import TlsView
 from tlstax.records import public_texts as texts
@@ -24,6 +25,7 @@ from tlstax.results.inspection import (
 )
 from tlstax.stats import remedies
 from tlstax.stats.programs import TOPICS, all_programs
+from tlstax.study.product import Family
 from tlstax.topics.advice.advise import Advice, Advised, Saving, how_to
 
 SERVER, NAME = "the server", "(left out)"
@@ -49,10 +51,14 @@ def _said(text: str) -> str:
 
 @cache
 def _lines() -> frozenset[str]:
-    for_programs = (own.says(topic) for own in all_programs() for topic in TOPICS)
+    families: tuple[Family, ...] = get_args(Family)
+    for_programs = (
+        own.says(topic) for family in families for own in all_programs(family) for topic in TOPICS[family]
+    )
     for_servers = (step for entry in remedies.TABLE for step in entry.steps)
-    steps = (*for_servers, *(step for how in how_to().values() for step in how.steps))
-    most = (how.most for how in how_to().values())
+    how_tos = [how for family in families for how in how_to(family).values()]
+    steps = (*for_servers, *(step for how in how_tos for step in how.steps))
+    most = (how.most for how in how_tos)
     return frozenset((*for_programs, *most, *(line for own in steps for line in (own.where, *own.lines))))
 
 
@@ -73,7 +79,7 @@ def _day(text: str) -> str:
 
 def _client(text: str) -> str:
     """How a driver names itself, where it is a known one."""
-    known = (name for own in all_programs() for name in own.clients)
+    known = (name for family in get_args(Family) for own in all_programs(family) for name in own.clients)
     return next((name for name in known if text.startswith(name)), NAME)
 
 
@@ -118,6 +124,7 @@ FIELDS: Fields = {
             "caching_sha2_password|mysql_native_password|ed25519|sha256_password|parsec|"
             "scram-sha-256(?:-plus)?|md5|password|none"
         ),
+        "password_encryption": form("scram-sha-256|md5"),
         "admission": form("host(?:no)?(?:ssl|gssenc)? [a-z0-9-]{1,20}"),
     },
     Program: {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import get_args
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -10,8 +11,9 @@ from rich.text import Text
 from tlstax.results.inspection import Concern, Step
 from tlstax.results.interval import Interval
 from tlstax.stats.wording import MINUS, capitalised, each, signed, with_ends
+from tlstax.study.product import Family
 from tlstax.support.text import counted
-from tlstax.topics.advice.advise import Advice, Advised, Saving, SeenUse, how_to
+from tlstax.topics.advice.advise import Advice, Advised, Change, Saving, SeenUse, how_to
 from tlstax.topics.core import palette
 from tlstax.topics.core.charts import Panel, RatioMark, Style, at_both_widths, ratio_chart
 from tlstax.topics.core.printed import Pasted, aligned, printed, styled
@@ -94,7 +96,7 @@ def _picture(found: Sequence[Advised]) -> Iterator[Charts]:
         saved = own.saving.server_share
         if saved is not None:
             ink = palette.LEVELS[place % len(palette.LEVELS)].light
-            style = Style(how_to()[own.change].label, ink, palette.SHAPES[place % len(palette.SHAPES)])
+            style = Style(label_of(own.change), ink, palette.SHAPES[place % len(palette.SHAPES)])
             ends = (saved.point, saved.high or saved.point, saved.low or saved.point)
             left, low, high = (max(LEAST_LEFT, 1 - end) for end in ends)
             text = share_words(saved)
@@ -115,6 +117,11 @@ def _picture(found: Sequence[Advised]) -> Iterator[Charts]:
     yield Charts((Panel("What each change would leave", reading, drawings),))
 
 
+def label_of(change: Change) -> str:
+    """What a change is called beside a picture; PostgreSQL has some that MySQL has not."""
+    return next(how[change].label for how in map(how_to, get_args(Family)) if change in how)
+
+
 def use_words(use: SeenUse) -> str:
     """How the server is used, and from where that is known."""
     each = f"{counted(use.statements, 'statement')} a connection, {use.answer_bytes:,} bytes each"
@@ -132,6 +139,10 @@ def _savings(saving: Saving) -> Iterator[str]:
         yield f"{share_words(saving.server_share)} of the server's CPU ({each}), {how} {saving.measured_on}"
     if saving.time_us is not None:
         yield f"{_micros(saving.time_us)} of a connection's time, measured here"
+    if saving.client_cpu_us is not None:
+        ms = saving.client_cpu_us.point / MILLISECOND_US
+        how = "by OpenSSL's hashing here; drivers differ"
+        yield f"about {MINUS}{ms:.3g} ms of the client's CPU a connection, {how}"
     counts = []
     if saving.round_trips:
         trips = saving.round_trips

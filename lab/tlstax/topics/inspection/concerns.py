@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from tlstax.results.inspection import Certificate, Concern, Danger, InspectedServer, Use, key_bits
-from tlstax.stats.remedies import Remedy, entry_for
-from tlstax.study.product import product_of
+from tlstax.stats.remedies import Entry, Remedy, entry_for
+from tlstax.study.product import FIRST_WITH_GROUPS, product_of, release_of
 from tlstax.study.tls_levels import group_name
 from tlstax.study.workloads.sized import FEW_STATEMENTS
 from tlstax.support.text import counted, enumerated, shortened
@@ -56,6 +56,9 @@ SLOW_KEYS = {
 
 GROUPS_FIRST = "P-256 first in the clients' groups: Groups = P-256:X25519:P-384:P-521 in their openssl.cnf"
 """What spares clients the second ClientHello, and slow key exchanges."""
+
+MD5 = "md5"
+"""How PostgreSQL calls the older way to prove a password."""
 
 CONNECTIONS, HANDSHAKES = "connections", "handshakes"
 STATEMENTS: Final = "statements"
@@ -101,19 +104,20 @@ Said = tuple[Danger, str, str, str, Remedy | None]
 """A concern: how grave, what, why, what mends it, and the entry of the table of remedies with its lines."""
 
 
-def concerns(
+def concerns(  # noqa: PLR0913 (what is known of the server beside the document)
     found: InspectedServer,
     *,
     host: str,
     refused: str = "",
     refused_certificate: str = "",
     is_verified: bool = False,
+    unverified_by: str = "",
 ) -> tuple[Concern, ...]:
     """All of them, the gravest first. `host` is by what name the server was asked.
 
     `refused` is why a client left to itself agrees to no TLS there, `refused_certificate` why one that
     verifies as the user does refuses the certificate; both are empty where they do not. `is_verified` says
-    that one was verified.
+    that one was verified, `unverified_by` by which word of the user's own none is.
     """
     now = datetime.fromisoformat(found.at)
     said = [*_of_refusal(found, words_of(found), refused, refused_certificate), *_of_handshakes(found)]
@@ -123,6 +127,16 @@ def concerns(
     said += _of_chain(found.chain, words, is_verified=is_verified or bool(refused_certificate))
     said += _of_logins(found)
     said += _of_programs(found, now)
+    if unverified_by and found.offers_tls:
+        said.append(
+            (
+                "weak",
+                f"{unverified_by} does not verify the server",
+                "whoever is in between can answer in its place, and read and change what is sent",
+                "say sslmode=verify-full with sslrootcert (each driver's way: docs/advising-postgresql.md)",
+                None,
+            )
+        )
     said.sort(key=lambda own: ORDER.index(own[0]))
     return tuple(_concern(found.word.version, own) for own in said)
 
@@ -170,13 +184,16 @@ def _of_refusal(
 
 def _of_handshakes(found: InspectedServer) -> Iterator[Said]:
     """Whether it encrypts, and with versions and suites that are thought safe."""
+    is_postgresql = product_of(found.word.version) == "postgresql"
     if not found.offers_tls:
         yield (
             "unsafe",
             "the server offers no TLS",
             "statements, rows and logins can be read and changed on the way",
-            "give the server a certificate",
-            "certificate",
+            "have the pooler offer it (client_tls_sslmode)"
+            if found.word.pooler_leg
+            else "give the server a certificate",
+            None if found.word.pooler_leg else "TLS on" if is_postgresql else "certificate",
         )
     elif found.word.requires_tls is False:
         yield (
@@ -306,7 +323,7 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
             "pg_hba.conf trusts clients over TCP (trust)",
             "whoever reaches the server is let in as whom they say",
             "have these lines say scram-sha-256",
-            None,
+            "require TLS",
         )
     if any(kind in {"host", "hostnossl"} and method == "password" for kind, method in ways):
         yield (
@@ -314,7 +331,7 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
             "pg_hba.conf asks for passwords in the clear on connections without TLS (password)",
             "they can be read on the way",
             "have these lines say scram-sha-256, or hostssl",
-            None,
+            "require TLS",
         )
     if found.word.account_plugin == "md5" or any(method == "md5" for _, method in ways):
         whose = "this account logs in" if found.word.account_plugin == "md5" else "accounts log in"
@@ -325,12 +342,30 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
             "(deprecated from 18 on)",
             "set password_encryption = 'scram-sha-256', set the passwords again, and have pg_hba.conf say "
             "scram-sha-256",
+            "scram",
+        )
+    if found.word.password_encryption == MD5:
+        yield (
+            "weak",
+            "passwords that are set from now on are kept by md5 (password_encryption)",
+            "whoever reads the stored hash can log in with it, and PostgreSQL gives the method up "
+            "(deprecated from 18 on)",
+            "set password_encryption = 'scram-sha-256', and set the passwords again",
+            "scram",
+        )
+    if found.word.pooler_leg == "in the clear":
+        yield (
+            "unsafe",
+            "the pooler in front comes to the server in the clear",
+            "what clients send and get can be read and changed between the two, unless they are one machine",
+            "have PgBouncer verify the server: server_tls_sslmode = verify-full and server_tls_ca_file",
             None,
         )
 
 
 def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
-    """Who is connected over TLS although this certificate proves no server."""
+    """Who is connected in the clear, and who over TLS although this certificate proves no server."""
+    yield from _of_clear_programs(found)
     ended = any(datetime.fromisoformat(own.not_after) <= now for own in found.chain[:1])
     blind = [own for own in found.inside.programs if own.tls and own.transport != "Socket"]
     if not ended or not blind:
@@ -345,6 +380,31 @@ def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
         "certificate",
         None,
     )
+
+
+CLEAR_TRANSPORTS = {"TCP/IP": "unsafe", "TCP/IP (loopback)": "weak"}
+"""What PostgreSQL says of connections without TLS over TCP, and how grave that is: on loopback they cannot be
+read on the way, unless a tunnel or a proxy ends there."""
+
+
+def _of_clear_programs(found: InspectedServer) -> Iterator[Said]:
+    """Who is connected to a PostgreSQL over TCP without TLS (`pg_stat_ssl`), where there is TLS."""
+    if product_of(found.word.version) != "postgresql" or not found.offers_tls:
+        return
+    for transport, danger in CLEAR_TRANSPORTS.items():
+        clear = [own for own in found.inside.programs if own.transport == transport and not own.tls]
+        if clear:
+            number = sum(program.connections for program in clear)
+            names = enumerated(dict.fromkeys(program.program or "unnamed" for program in clear))
+            near = " over loopback" if danger == "weak" else ""
+            yield (
+                "unsafe" if danger == "unsafe" else "weak",
+                f"{counted(number, 'connection')} of {names} came without TLS{near}",
+                "statements, rows and logins can be read and changed on the way"
+                + (", if a tunnel or a proxy ends there" if near else ""),
+                "have the server require TLS, and clients verify it (sslmode=verify-full)",
+                "require TLS",
+            )
 
 
 def _of_identity(certificate: Certificate, host: str, words: Words) -> Iterator[Said]:
@@ -416,13 +476,23 @@ def _of_use(watched: Use | None, words: Words) -> Iterator[Concern]:
 
 def _of_second_hello(found: InspectedServer) -> Iterator[Concern]:
     if found.default is not None and found.default.hello_retry:
+        entry = _groups_entry(found)
         whole = f" of {found.connect[0].round_trips:.3g}" if found.connect else ""
         yield Concern(
             danger="costly",
             what="clients left to themselves are asked for a second ClientHello",
             why=f"one round trip{whole} of each connect, resumed or not",
-            remedy=GROUPS_FIRST,
+            remedy=GROUPS_FIRST if entry is None else "X25519 and P-256 among the server's groups",
+            steps=() if entry is None else entry.steps,
         )
+
+
+def _groups_entry(found: InspectedServer) -> Entry | None:
+    """The lines by which the server takes what clients offer first; None where clients must change."""
+    is_postgresql = product_of(found.word.version) == "postgresql"
+    if not is_postgresql or release_of(found.word.version) < FIRST_WITH_GROUPS:
+        return None
+    return entry_for("groups", found.word.version)
 
 
 def _of_resumption(found: InspectedServer) -> Iterator[Concern]:
