@@ -102,3 +102,17 @@ def test_ctrl_c_keeps_what_is_known_and_leaves_nothing(
     assert process.returncode == 130, err
     assert BenchDocument.model_validate(json.loads(out)).status == "interrupted"
     wait_until(lambda: all_gone(children))
+
+
+@pytest.mark.long
+def test_a_storm_goes_through_a_pooler_which_lets_go_of_the_server_after_each(
+    tmp_path: Path, postgresql_build: ServerBuild
+) -> None:
+    assert postgresql_build
+    through = ("--server", "postgresql-18", "--path", "pgbouncer-terminate")
+    found = searched(Home(tmp_path / "data"), *through, "--within", "20s", "--most", "24")
+    assert (found.status, found.facts["path"]) == ("complete", "pgbouncer-terminate")
+    assert [own.name for own in found.specimens] == ["postgresql-18", "pgbouncer"]
+    limits = found.told.of(role=LIMIT)
+    assert [(limit.case["tls"], limit.value) for limit in limits] == [("1.3", 24), ("1.2", 24)]
+    assert all((limit.number("path_share") or 0) > 0 for limit in limits)

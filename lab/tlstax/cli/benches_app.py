@@ -103,6 +103,12 @@ class StormOptions(BenchOptions):
             "external one. Default: MySQL 9.7."
         ),
     ] = None
+    path: Annotated[
+        str | None,
+        typer.Option(
+            help="What connections go through to a private server, such as pgbouncer-terminate or haproxy."
+        ),
+    ] = None
     max_connections: MaxConnections = None
     back_log: Annotated[
         int | None, typer.Option(min=1, help="The back_log of MySQL or MariaDB; 4096 where it is not said.")

@@ -20,6 +20,7 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.cli.target_servers import external_url
 from tlstax.contract import HIGHEST_RATE_PER_S
+from tlstax.network.paths import pgbouncer
 from tlstax.report.formats.render import FORMATS, OF_BENCHES, BenchTopic, bench_report
 from tlstax.results.bench import BenchDocument
 from tlstax.results.document import RunDocument
@@ -27,7 +28,7 @@ from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.store import open_store
-from tlstax.study.level_names import COUNT_LOCKS
+from tlstax.study.level_names import COUNT_LOCKS, DIRECT, PATHS, PGBOUNCERS, UNIX_SOCKET
 from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
@@ -40,6 +41,9 @@ from tlstax.tools.probes import long_results, storm_search
 from tlstax.tools.probes.storm_search import Sought
 from tlstax.tools.probes.storms import StormRequest, storm_limits
 from tlstax.topics.answer.document import document
+
+PROGRAMS = tuple(name for name in PATHS if name not in {DIRECT, UNIX_SOCKET})
+"""The paths that have a program."""
 
 BY_SUFFIX = {suffix: name for name in OF_BENCHES for suffix in FORMATS[name].suffixes}
 
@@ -115,6 +119,7 @@ def storm_command(options: StormOptions) -> int:
 def _storm_request(options: StormOptions) -> StormRequest:
     sought: Sought = "connections_per_s" if options.steady else "connections"
     url = external_url(options.server)
+    _check_path(options, external=bool(url))
     access = external_of(options.login.access(url), options.max_connections)
     if access is not None and options.back_log is not None:
         raise UserMistake(
@@ -136,7 +141,30 @@ def _storm_request(options: StormOptions) -> StormRequest:
         beside_others=options.beside_others,
         external=access,
         max_connections=options.max_connections,
+        path=options.path,
     )
+
+
+def _check_path(options: StormOptions, *, external: bool) -> None:
+    """UserMistake for a path that there is not, or that no program makes, or to a server that is not ours."""
+    if options.path is None:
+        return
+    if external:
+        raise UserMistake(
+            "--path starts a program beside a private server, and --server names an external one",
+            remedy="leave one of --path and --server out",
+        )
+    if options.path not in PROGRAMS:
+        raise UserMistake(
+            f"--path: there is no path {options.path!r} with a program of its own"
+            f"{closest(options.path, PROGRAMS)}",
+            remedy="name one such as pgbouncer-terminate or haproxy; docs/distance-and-paths.md has them all",
+        )
+    if options.path in PGBOUNCERS and not options.steady and (options.most or 0) > pgbouncer.MOST_CONNECTIONS:
+        raise UserMistake(
+            f"--most {options.most}: PgBouncer takes {pgbouncer.MOST_CONNECTIONS:,} clients at once here",
+            remedy="name a smaller --most",
+        )
 
 
 def _check_back_log(options: StormOptions) -> None:

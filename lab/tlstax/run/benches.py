@@ -407,6 +407,18 @@ def _accounts(study: Study, bench: PrivateBench, choice: ServerChoice) -> dict[s
 
 
 @contextmanager
+def through_path(bench: PrivateBench, name: str) -> Iterator[PrivateBench]:
+    """The bench with this path to its server, running, in a session of its own; stopped with the block.
+
+    It has to be fetched already. MachineFault where it does not come up.
+    """
+    from tlstax.network.paths.opening import open_path  # noqa: PLC0415 (as in `_opened`)
+
+    with open_session() as session, open_path(name, _ends(bench, session, over=False, name=name)) as running:
+        yield replace(bench, paths={**bench.paths, (name, False): running})
+
+
+@contextmanager
 def _opened(study: Study, name: str, ends: Ends) -> Iterator[RunningPath]:
     """The path, running; where it does not come up, the option that leaves it out is named."""
     from tlstax.network.paths.opening import open_path  # noqa: PLC0415 (few studies have paths)

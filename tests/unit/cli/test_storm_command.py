@@ -29,6 +29,15 @@ from tlstax.support.errors import UserMistake
         (StormOptions(server="postgresql-18", budget="1s"), "each of 4 kinds"),
         (StormOptions(server="postgresql-16", budget="1s"), "each of 3 kinds"),
         (StormOptions(budget="90s", steady=True), "has no room for the search"),
+        (StormOptions(path="pgbuncer"), "there is no path 'pgbuncer'"),
+        (StormOptions(path="unix-socket"), "there is no path 'unix-socket' with a program of its own"),
+        (StormOptions(path="pgbouncer"), "pgbouncer is PostgreSQL's, and leads to no MySQL"),
+        (StormOptions(server="postgresql-18", path="router-terminate"), "leads to no PostgreSQL"),
+        (StormOptions(server="postgresql-18", path="pgbouncer", most=20_000), "takes 10,000 clients at once"),
+        (
+            StormOptions(server="mysql://user@db.example", path="haproxy"),
+            "--path starts a program beside a private server",
+        ),
     ],
 )
 def test_a_bad_option_is_named(options: StormOptions, words: str) -> None:

@@ -36,6 +36,9 @@ from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
 
 MOST_CONNECTIONS = 10_000
+BACKLOG = 4096
+"""Its own 128 would let a storm wait for its queue, and not for its work."""
+
 CONSOLE_USER = "tlstax"
 ANSWERS_WITHIN_S, LOOK_AGAIN_S = 5.0, 0.005
 PROTOCOL = 3 << 16
@@ -49,6 +52,7 @@ CONFIGURATION = """\
 [pgbouncer]
 listen_addr = {address}
 listen_port = {entry}
+listen_backlog = {backlog}
 unix_socket_dir = {directory}
 unix_socket_mode = 0700
 auth_type = hba
@@ -102,6 +106,7 @@ class PgBouncer:
                 entry=ports.entry,
                 directory=directory,
                 console=CONSOLE_USER,
+                backlog=BACKLOG,
                 mode=self._mode,
                 most=MOST_CONNECTIONS,
                 client="require" if self._ends_tls else "disable",

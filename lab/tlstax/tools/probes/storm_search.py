@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 from tlstax.results.bench import BenchDocument
 from tlstax.results.rows import Row, Told
 from tlstax.stats.wording import percent
+from tlstax.study.level_names import path_words
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Items, Section
 from tlstax.topics.core.table import Cell, Number, Table
@@ -69,6 +70,9 @@ def sentences(_: object, rows: Sequence[Row]) -> Iterator[str]:
     yield from (_open(row) for row in limits if not row.more["is_found"])
     for row in limits:
         share = row.number("client_share") or 0
+        if row.number("path_share") and (row.number("path_share") or 0) > BUSY:
+            busy = percent(row.number("path_share") or 0)
+            yield f"{row.label}: the path's programs used {busy} of a core in {LOADS[row.outcome]}."
         if share > BUSY:
             used = f"the client used {percent(share)} of a core in {LOADS[row.outcome]}"
             yield f"{row.label}: {used}, so it may be the limit."
@@ -91,12 +95,12 @@ def sections(told: Told, document: BenchDocument) -> Iterator[Section]:
     """A line for each kind of connection, what is not known of it, and what the server has for storms."""
     sought, facts = str(document.facts["sought"]), document.facts
     title = TITLES[sought].format(
-        server=f"{facts['server']} ({facts['server_version']})",
+        server=f"{facts['server']} ({facts['server_version']}){_way(document)}",
         share=percent(document.fact("share")),
         within=f"{facts['within_s']:g} s",
     )
-    heads = (*HEADS[sought], "came up a second", "client busy")
-    rows = [(row.label, *_cells(row)) for row in told.of(role=LIMIT)]
+    heads = (*HEADS[sought], "came up a second", "client busy", *(["path busy"] if facts.get("path") else []))
+    rows = [(row.label, *_cells(row)[: len(heads)]) for row in told.of(role=LIMIT)]
     reading = f"{READINGS[sought]} {VERDICTS}".format(
         confidence=percent(document.fact("confidence")), lasting=f"{facts['lasting_s'] or 0:g} s"
     )
@@ -106,12 +110,18 @@ def sections(told: Told, document: BenchDocument) -> Iterator[Section]:
     yield Section((table, Items(texts, all_of_them=True)), title)
 
 
+def _way(document: BenchDocument) -> str:
+    """What its connections go through, to follow the server's name; nothing where they go directly."""
+    path = document.facts.get("path")
+    return f", {path_words(str(path))}," if path else ""
+
+
 _whole = partial(Number, said="{:,.0f}".format)
 
 
 def _cells(row: Row) -> tuple[Cell, ...]:
     if row.more["is_refused"]:
-        return "not taken", "", "", ""
+        return "not taken", "", "", "", ""
     is_found, too_high = row.more["is_found"], row.number("too_high")
     none, above = ("none", "not tried") if is_found else ("?", "?")
     return (
@@ -119,6 +129,7 @@ def _cells(row: Row) -> tuple[Cell, ...]:
         above if too_high is None else _whole(too_high),
         _whole(row.number("achieved_per_s")),
         Number(row.number("client_share"), said=percent),
+        Number(row.number("path_share"), said=percent),
     )
 
 
@@ -151,6 +162,12 @@ COLUMNS = (
         "how busy the client's busiest thread was then: near 1 the client is the limit, not the server",
         "1",
     ),
+    Column(
+        "path_share",
+        "REAL",
+        "how busy the programs between client and server were then, in processors; PgBouncer has one thread",
+        "cores",
+    ),
     Column("tries", "INTEGER", "how often the load was tried"),
     Column("did", "INTEGER", "in how many its connections were up in time; `judgement` has the verdict"),
 )
@@ -159,6 +176,7 @@ FACTS = (
     Column("sought", "TEXT", "connections, or connections_per_s: connections at once, or new ones a second"),
     Column("server", "TEXT", "the server's name"),
     Column("server_version", "TEXT", "the version that it says of itself"),
+    Column("path", "TEXT", "the path that connections went through; null where they went directly"),
     Column("within_s", "REAL", "within what time of when they were due connections have to be up", "seconds"),
     Column("share", "REAL", "how many of them", "1"),
     Column("confidence", "REAL", "a verdict is wrong with a probability of 1 less this at the most", "1"),

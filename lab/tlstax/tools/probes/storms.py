@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,14 +16,19 @@ from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop, TlsOff
 from tlstax.external import conditions
 from tlstax.external.access import ExternalAccess
+from tlstax.network.paths.opening import obtain_path
+from tlstax.network.paths.route import RunningPath
+from tlstax.observers.process import read_cpu
 from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of
 from tlstax.plan.budget import least_budget
 from tlstax.plan.elsewhere import Promise
 from tlstax.plan.jobs import job_for, lingering
+from tlstax.records.trial import Specimen
 from tlstax.results.bench import BenchDocument, BenchStatus
 from tlstax.results.rows import Row
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.benches import through_path
 from tlstax.run.external import open_quiet_bench
 from tlstax.run.room import check_room
 from tlstax.run.trial_evidence import ready_within_s
@@ -69,16 +74,25 @@ KINDS: tuple[Kind, ...] = (
 """What is searched: in the clear, both versions of TLS, a session resumed, and TLS that begins at once."""
 
 
-def kinds_of(server: str | None) -> tuple[Kind, ...]:
-    """What is searched at the private server of this name: all that is not known to be lacking there."""
+def kinds_of(server: str | None, path: str | None = None) -> tuple[Kind, ...]:
+    """What is searched at the private server of this name: all that is not known to be lacking there.
+
+    With a `path`, what goes through it. UserMistake, with the reason, where nothing does.
+    """
     abilities, product = abilities_named(server or ""), product_named(server)
+    through = {"path": path} if path else {}
 
-    def lacks(kind: Kind) -> bool:
-        case = CaseLevels.of({**kind, "workload": STORM, **({"server": server} if server else {})})
+    def lacking(kind: Kind) -> str:
+        levels = {**kind, **through, "workload": STORM, **({"server": server} if server else {})}
+        case = CaseLevels.of(levels)
         workload = CaseWorkload.of(case, {}, product)
-        return any(whys_not(client_kinds.Wanted(case, workload, server=abilities, product=product)))
+        why = whys_not(client_kinds.Wanted(case, workload, server=abilities, product=product))
+        return next(filter(None, why), "")
 
-    return tuple(kind for kind in KINDS if not lacks(kind))
+    lacks = [lacking(kind) for kind in KINDS]
+    if path and all(lacks):
+        raise UserMistake(f"no kind of connection goes there: {lacks[0]}", remedy="give another --path")
+    return tuple({**kind, **through} for kind, why in zip(KINDS, lacks, strict=True) if not why)
 
 
 @dataclass(frozen=True)
@@ -88,7 +102,7 @@ class StormRequest:
     A rate lasts `lasting_s` in each try. The search ends after `budget_s` at the latest, but for the try that
     goes on then. `back_log` None leaves it as it is here; `server` None is the default one. With `external`
     it is that server, which gets `max_connections` at once (None: a share of those that are free), and no
-    more than those are tried.
+    more than those are tried. With `path` connections go through what that is made of.
     """
 
     sought: Sought
@@ -103,6 +117,7 @@ class StormRequest:
     beside_others: bool = False
     external: ExternalAccess | None = None
     max_connections: int | None = None
+    path: str | None = None
 
     @property
     def at_once(self) -> int:
@@ -127,7 +142,7 @@ def check_budget(request: StormRequest) -> None:
     is_rate = request.sought == "connections_per_s"
     storm_s = max(LEAST_S, min(request.within_s, USUAL_S))
     try_s = max(LEAST_S, request.lasting_s) if is_rate else storm_s
-    kinds = kinds_of(request.server)
+    kinds = kinds_of(request.server, request.path)
     least_s = len(kinds) * (FIRST_STORMS * storm_s + 2 * FEWEST_TRIES * try_s)
     if request.budget_s >= least_s:
         return
@@ -151,7 +166,8 @@ def storm_limits(request: StormRequest, watcher: Watcher) -> BenchDocument:
         opened = _external(request, request.external, watcher)
     else:
         # What cannot be had is refused, and what is not here is fetched, before others are waited for.
-        opened = _private(request, _wanted(request, watcher), watcher)
+        path = obtain_path(request.path, watcher.step) if request.path else None
+        opened = _private(request, _wanted(request, watcher), path, watcher)
     with turn(watcher.warn, beside_others=request.beside_others), opened as subject:
         return _limits(request, subject, watcher)
 
@@ -161,7 +177,8 @@ class _Subject:
     """The server that is searched: the bench on it, how much is tried, and the kinds of connection.
 
     A storm has `most` connections at the most; a rate has `at_once` at the same time. `promised` is how many
-    connections an external server gets at once, with all that wind up and the laboratory's own.
+    connections an external server gets at once, with all that wind up and the laboratory's own. `path` is
+    what a path is made of.
     """
 
     bench: Bench
@@ -169,6 +186,7 @@ class _Subject:
     at_once: int
     kinds: tuple[Kind, ...]
     promised: int | None = None
+    path: Specimen | None = None
 
 
 def _wanted(request: StormRequest, watcher: Watcher) -> Wanted:
@@ -184,9 +202,13 @@ def _wanted(request: StormRequest, watcher: Watcher) -> Wanted:
 
 
 @contextmanager
-def _private(request: StormRequest, wanted: Wanted, watcher: Watcher) -> Iterator[_Subject]:
-    with open_private_bench(_needs(request), watcher.step, wanted) as bench:
-        yield _Subject(bench, request.most, request.at_once, kinds_of(request.server))
+def _private(
+    request: StormRequest, wanted: Wanted, path: Specimen | None, watcher: Watcher
+) -> Iterator[_Subject]:
+    kinds = kinds_of(request.server, request.path)
+    with open_private_bench(_needs(request), watcher.step, wanted) as direct, ExitStack() as stack:
+        bench = stack.enter_context(through_path(direct, request.path)) if request.path else direct
+        yield _Subject(bench, request.most, request.at_once, kinds, path=path)
 
 
 @contextmanager
@@ -248,11 +270,12 @@ def _limits(request: StormRequest, subject: _Subject, watcher: Watcher) -> Bench
         tlstax_version=__version__,
         seed=request.seed,
         machine=bench.machine,
-        specimens=(bench.server.specimen,),
+        specimens=tuple(filter(None, (bench.server.specimen, subject.path))),
         facts={
             "sought": request.sought,
             "server": bench.server.specimen.name,
             "server_version": bench.server.version,
+            "path": request.path,
             "within_s": request.within_s,
             "share": request.share,
             "confidence": CONFIDENCE,
@@ -304,7 +327,8 @@ def _are_begun(kinds: Sequence[_OfKind]) -> bool:
 class _OfKind:
     """The search for one kind of connection, and the time that it took.
 
-    `last` has the last try of each load that did; `is_refused` is whether the server does not take the kind.
+    `last` has the last try of each load that did, `path_shares` how busy the path was in it; `is_refused` is
+    whether the server does not take the kind.
     """
 
     kind: Kind
@@ -316,6 +340,12 @@ class _OfKind:
     spent_s: float = 0.0
     try_s: float = 0.0
     last: dict[int, Done] = field(default_factory=dict)
+    path_shares: dict[int, float | None] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The kind in words, without the path, which all have alike."""
+        return label_levels({name: level for name, level in self.kind.items() if name != "path"})
 
     @property
     def is_found(self) -> bool:
@@ -331,7 +361,7 @@ class _OfKind:
         """What `go_on` does next."""
         load = self.search.next_load() if self.search is not None else None
         tried = "two first storms" if load is None else self.tries.words(load)
-        return f"{label_levels(self.kind)}: {tried}"
+        return f"{self.label}: {tried}"
 
     def go_on(self) -> None:
         """The next try, or, before the first, the storms that the first guess is made from."""
@@ -346,6 +376,7 @@ class _OfKind:
                 self.search.note(load, did=does)
                 if does and done is not None:
                     self.last[load] = done
+                    self.path_shares[load] = self.tries.path_share
             self.try_s = max(self.try_s, time.monotonic() - begun_s)
         self.spent_s += time.monotonic() - begun_s
 
@@ -363,9 +394,7 @@ class _OfKind:
         search, sought = self.search, self.request.sought
         highest = search.highest if search is not None else None
         last = self.last.get(highest or 0)
-        of_kind = partial(
-            Row, outcome=sought, unit=UNIT[sought], label=label_levels(self.kind), case=dict(self.kind)
-        )
+        of_kind = partial(Row, outcome=sought, unit=UNIT[sought], label=self.label, case=dict(self.kind))
         yield of_kind(
             role=LIMIT,
             value=highest,
@@ -375,6 +404,7 @@ class _OfKind:
                 "is_found": self.is_found,
                 "achieved_per_s": self.tries.per_s(last) if last is not None else None,
                 "client_share": _busiest_share(last) if last is not None else None,
+                "path_share": self.path_shares.get(highest or 0),
             },
         )
         for load in search.tried if search is not None else ():
@@ -409,6 +439,8 @@ class Tries(ABC):
         self._bench, self._share, self._within_s = bench, share, within_s
         self._patience_s = max(LEAST_PATIENCE_S, PATIENCE * within_s)
         self._number = 0
+        self.path_share: float | None = None
+        """How busy the programs of the path were in the last try, in processors; None without a path."""
 
     @abstractmethod
     def words(self, load: int) -> str:
@@ -459,23 +491,32 @@ class Tries(ABC):
     def _storm(self, kind: Kind, connections: int) -> Job:
         case = CaseLevels.of({**kind, "workload": "storm", "connections": connections, "rounds": 1})
         self._number += 1
-        job = job_for(case, self._bench.terms, sequence=self._number)
+        job = job_for(case, self._bench.terms_of(case), sequence=self._number)
         return job.model_copy(update={"timeout_s": self._patience_s})
 
     def _run(self, job: Job) -> Done:
         """What the client reports; an external server is done with all of its connections then."""
         seconds = job.duration_s if isinstance(job.schedule, OpenLoop) else 0.0
-        server = self._bench.server
+        server, paths = self._bench.server, tuple(self._bench.paths.values())
         if isinstance(job.tls, TlsOff):
             server.know_account()
         stays = server.connected()
+        self.path_share = None
         try:
             with LoadClient(engine_command(), job) as client:
                 client.wait_ready(ready_within_s(job))
-                server.wait_until_gone(stays)
+                if not paths:
+                    server.wait_until_gone(stays)
+                before_us = _cpu_us(paths)
                 client.go()
-                return client.wait_done(2 * (self._patience_s + seconds) + LEAST_PATIENCE_S)
+                done = client.wait_done(2 * (self._patience_s + seconds) + LEAST_PATIENCE_S)
+                if paths:
+                    self.path_share = (_cpu_us(paths) - before_us) / (done.elapsed_s * 1e6)
+                return done
         finally:
+            for path in paths:
+                # A pooler keeps its connections to the server until it is asked.
+                path.observe()
             server.wait_until_gone(stays)
 
     def _unless_given_up(self, job: Job, load: str) -> Done | None:
@@ -489,6 +530,12 @@ class Tries(ABC):
             return None
         _check_limits(done.errors, load)
         return done
+
+
+def _cpu_us(paths: Iterable[RunningPath]) -> float:
+    """CPU time that the programs of these paths have used."""
+    used = (read_cpu(pid) for path in paths for pid in path.pids)
+    return sum(cpu.total_us for cpu in used if cpu is not None)
 
 
 def _check_limits(errors: Iterable[ErrorEvent | ErrorCount], load: str) -> None:

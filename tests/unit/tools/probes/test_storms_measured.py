@@ -24,7 +24,7 @@ from tlstax.contract import (
 from tlstax.results.rows import Row
 from tlstax.run.bench import Bench
 from tlstax.study.job_parts import JobTerms, Verification
-from tlstax.support.errors import Interrupted, MachineFault
+from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.tools.probes import storms
 from tlstax.tools.probes.storm_search import LIMIT, TRY, Sought
 from tlstax.tools.probes.storms import StormRequest, falls_behind, is_up_in_time, kinds_of
@@ -146,7 +146,7 @@ class Client:
 
 
 def searched(
-    sought: Sought, budget_s: float, watcher: object = None
+    sought: Sought, budget_s: float, watcher: object = None, paths: dict[str, Any] | None = None
 ) -> tuple[str, tuple[storms._OfKind, ...]]:
     request = StormRequest(
         sought=sought, within_s=1.0, share=0.99, most=2000, budget_s=budget_s, lasting_s=3.0, seed=1
@@ -158,7 +158,9 @@ def searched(
         connected=frozenset,
         wait_until_gone=lambda _: None,
     )
-    bench = cast(Bench, SimpleNamespace(terms=TERMS, server=server))
+    bench = cast(
+        Bench, SimpleNamespace(terms=TERMS, terms_of=lambda _: TERMS, server=server, paths=paths or {})
+    )
     at_once = request.at_once
     tries = storms._tries(request, bench, at_once)
     kinds = tuple(storms._OfKind(kind, request, tries, at_once) for kind in kinds_of(None))
@@ -294,3 +296,43 @@ def test_a_version_that_is_not_taken_is_not_searched(clock: Clock, monkeypatch: 
 def test_what_a_server_is_known_to_lack_is_not_searched(server: str | None, kinds: list[str]) -> None:
     found = (f"{kind['tls']}{' resumed' * (kind['resumption'] == 'on')}" for kind in kinds_of(server))
     assert list(found) == kinds
+
+
+class PathUsed:
+    """A path of one program, which works for half of each try."""
+
+    pids = (7,)
+
+    def __init__(self) -> None:
+        self.observed = 0
+
+    def observe(self) -> None:
+        self.observed += 1
+
+
+def test_a_path_is_asked_to_let_go_after_each_try_and_its_time_is_told(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, read_us = PathUsed(), iter(range(0, 10**12, 500_000))
+    monkeypatch.setattr(
+        storms, "read_cpu", lambda pid: SimpleNamespace(total_us=float(next(read_us)) if pid == 7 else 0.0)
+    )
+    _, kinds = searched("connections", 1e6, paths={"pgbouncer": path})
+    assert path.observed == len(clock.jobs)
+    assert {limit_of(kind).number("path_share") for kind in kinds} == {0.5}
+
+
+def test_without_a_path_nothing_is_told_of_one(clock: Clock) -> None:
+    assert clock.jobs == []
+    _, kinds = searched("connections", 1e6)
+    assert {limit_of(kind).number("path_share") for kind in kinds} == {None}
+
+
+def test_through_a_path_goes_what_it_carries() -> None:
+    kinds = kinds_of("postgresql-18", "pgbouncer-terminate")
+    assert [(kind["tls"], kind["path"]) for kind in kinds] == [
+        ("1.3", "pgbouncer-terminate"),
+        ("1.2", "pgbouncer-terminate"),
+    ]
+    with pytest.raises(UserMistake, match="pgbouncer is PostgreSQL's, and leads to no MySQL"):
+        kinds_of("mysql-9.7", "pgbouncer")
