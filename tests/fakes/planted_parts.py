@@ -65,6 +65,45 @@ PLANTED = {
 }
 """Microseconds; what is made up is in the order of what servers take."""
 
+PLANTED_AT_POSTGRESQL = {
+    **{
+        name: own
+        for name, own in PLANTED.items()
+        if name
+        in {
+            *("connection", "statement", "KiB", "statement beyond 8", "KiB beyond 16"),
+            *(
+                "statement under TLS",
+                "KiB under TLS",
+                "statement beyond 8 under TLS",
+                "KiB beyond 16 under TLS",
+            ),
+            *("TLS 1.2", "TLS 1.3", "group default", "group X25519", "chain rsa-2048", "chain ec-p256"),
+            *("key rsa-3072", "key rsa-4096", "key ec-p256", "key ec-p384", "key ed25519"),
+            *("client rsa-2048", "client ec-p256"),
+        }
+        or name.endswith(" through stunnel")
+    },
+    "SSLRequest": 12.0,
+    "login scram-sha-256": 90.0,
+    "login scram-sha-256 under TLS": 8.0,
+    "login md5": 25.0,
+    "login md5 under TLS": 4.0,
+    "login password": 1500.0,
+    "login cert": 15.0,
+    "channel binding": 6.0,
+    "preparing": 45.0,
+    "statement prepared": -11.0,
+    "large values": 35.0,
+    "statement of a large value": 7.0,
+    "connection through pgbouncer": 60.0,
+    "statement through pgbouncer": 28.0,
+    "statement beyond 8 through pgbouncer": 26.0,
+    "KiB through pgbouncer": 1.1,
+}
+"""The same of PostgreSQL, as far as its study has them."""
+
 
 def cost_of(parts: Parts) -> float:
-    return sum(PLANTED[name] * amount for name, amount in parts.items())
+    known = PLANTED | PLANTED_AT_POSTGRESQL
+    return sum(known[name] * amount for name, amount in parts.items())

@@ -26,7 +26,7 @@ class PredictOptions:
     queries: Annotated[int, typer.Option(min=1, help="Statements on each connection.")] = 1
     bytes: Annotated[str, typer.Option("--bytes", help="Bytes of each answer, such as 120 or 2k.")] = "120"
     rtt_ms: Annotated[float, typer.Option(help="Round trip time between client and server.")] = 0.0
-    tls: Annotated[str, typer.Option(help="1.3, 1.2 or off.")] = "1.3"
+    tls: Annotated[str, typer.Option(help="1.3, 1.2 or off; 1.3-direct at PostgreSQL.")] = "1.3"
     certificate: Annotated[str, typer.Option(help="The server's key, such as rsa-4096 or ec-p256.")] = (
         "rsa-2048"
     )
@@ -41,7 +41,8 @@ class PredictOptions:
     ] = "P-256"
     resumption: Annotated[str, typer.Option(help="on where clients resume sessions, else off.")] = "off"
     auth: Annotated[
-        str, typer.Option(help="The plugin of the clients' account, or default for the server's own.")
+        str,
+        typer.Option(help="The plugin or method of the clients' account, or default for the server's own."),
     ] = "default"
     path: Annotated[
         str, typer.Option(help="With --tls off: what carries the bytes, such as stunnel or haproxy-tls.")
@@ -49,15 +50,21 @@ class PredictOptions:
     compression: Annotated[
         str, typer.Option(help="The protocol's own, of answers that it halves: zlib or zstd, else off.")
     ] = "off"
-    server: Annotated[str | None, typer.Option(help="Which server's costs, such as mysql-8.0.33.")] = None
+    protocol: Annotated[
+        str, typer.Option(help="How statements travel: text, or prepared once a connection (PostgreSQL).")
+    ] = "text"
+    server: Annotated[
+        str | None, typer.Option(help="Which server's costs, such as mysql-8.0.33 or postgresql-18.")
+    ] = None
     run: Annotated[
-        str | None, typer.Option(help="The run of the study components that it is computed from.")
+        str | None,
+        typer.Option(help="The run of components or postgres-components that it is computed from."),
     ] = None
     calibration: Annotated[
         bool,
         typer.Option(
             "--calibration/--no-calibration",
-            help="Without a run of study components: measure for half a minute, once, or answer at once.",
+            help="Without a run of the parts' study: measure for half a minute, once, or answer at once.",
         ),
     ] = True
     calibrate: Annotated[

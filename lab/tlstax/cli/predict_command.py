@@ -15,7 +15,6 @@ from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found, tell
-from tlstax.cli.target_servers import check_known_product, external_url
 from tlstax.observers.machine import available_cpus, cpu_model
 from tlstax.plan.prediction_studies import CALIBRATION, calibration_study, drawn, references, validation_study
 from tlstax.records.trial import StoredRun
@@ -24,14 +23,18 @@ from tlstax.run.preparing import Request
 from tlstax.specimens.resolve import check_server_name
 from tlstax.store import Store, open_store
 from tlstax.study import load_study
+from tlstax.study.case_workload import CaseWorkload
+from tlstax.study.client_kinds import Wanted
 from tlstax.study.factor import check_level
-from tlstax.study.factors import check_factor
+from tlstax.study.factors import CaseLevels, check_factor, whys_not
 from tlstax.study.mixes import Mix
+from tlstax.study.product import DEFAULT, ProductName, family_of
+from tlstax.study.server_abilities import abilities_named, product_named
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.plain_words import plain
 from tlstax.support.text import enumerated
 from tlstax.tools.doctor.network import distance
-from tlstax.topics.prediction.model import STUDY, Calibrated, Origin, calibrated, mixes_of
+from tlstax.topics.prediction.model import STUDIES, Calibrated, Origin, calibrated, mixes_of, study_of
 from tlstax.topics.prediction.other_machines import SHIPPED, scaled, shipped_parts, stand_in, unscaled
 from tlstax.topics.prediction.prediction import prediction, prediction_text
 from tlstax.topics.prediction.validation import predictions
@@ -51,9 +54,8 @@ class PartsAsked:
     def check(self) -> None:
         """UserMistake where the options do not go together, or name no server."""
         if self.server is not None:
-            if external_url(self.server):
+            if "://" in self.server:
                 check_server_name(self.server)
-            check_known_product(self.server, "predict")
             check_level(check_factor("server", where="--server"), self.server, where="--server")
         if self.calibrate and not self.calibration:
             raise UserMistake(
@@ -69,9 +71,13 @@ class PartsAsked:
 
 def predict_command(options: PredictOptions) -> int:
     """Predict and show it; the exit status. UserMistake where nothing that fits was measured."""
-    mix = mix_of(options)
     asked = _asked(options)
     asked.check()
+    server, product = options.server, product_named(options.server)
+    if options.run is not None:
+        with open_store() as store:
+            server, product = _server_of(store.load(options.run))
+    mix = mix_of(options, server, product)
     rate = None if options.connects is None else quantities.rate(options.connects, "--connects")
     if not 0 <= options.rtt_ms <= _LONGEST_MS:
         raise UserMistake(f"--rtt-ms: {options.rtt_ms:g} is not a round trip time in milliseconds")
@@ -118,9 +124,20 @@ def _asked(options: PredictOptions) -> PartsAsked:
 _LONGEST_MS = 10_000.0
 
 
-def mix_of(options: PredictOptions) -> Mix:
-    """The mix that was asked for. Raises UserMistake that names the option."""
+def _server_of(stored: StoredRun) -> tuple[str | None, ProductName]:
+    """The first server of a run, None where the study names none, and which product it is."""
+    study = stored.header.study
+    server = next((str(level) for level in study.levels_of().get("server", ())), None)
+    return server, study.product_at(server)
+
+
+def mix_of(options: PredictOptions, server: str | None = None, product: ProductName = DEFAULT) -> Mix:
+    """The mix that was asked for, at this server. Raises UserMistake, which names the option.
+
+    A PostgreSQL is asked whether it has such a thing, as far as its name tells.
+    """
     given: dict[str, Any] = {
+        "product": family_of(product),
         "statements": options.queries,
         "answer_bytes": quantities.size(options.bytes, "--bytes"),
     }
@@ -128,15 +145,21 @@ def mix_of(options: PredictOptions) -> Mix:
         where = f"--{name.replace('_', '-')}"
         given[name] = check_level(check_factor(name, where=where), str(getattr(options, name)), where=where)
     try:
-        return Mix.model_validate(given)
+        mix = Mix.model_validate(given)
     except ValidationError as fault:
         error = fault.errors()[0]
         field = str(error["loc"][0]) if error["loc"] else error["type"]
         words = plain(error["msg"])
         raise UserMistake(f"--{_OPTIONS.get(field, field).replace('_', '-')}: {words}") from fault
+    if product == "postgresql" and server is not None:
+        case = CaseLevels.of({**mix.levels(), "server": server})
+        workload, abilities = CaseWorkload.of(case, {}, product), abilities_named(server)
+        for impossible in whys_not(Wanted(case, workload, server=abilities, product=product)):
+            raise UserMistake(impossible)
+    return mix
 
 
-_OPTIONS = {"statements": "queries", "answer_bytes": "bytes"}
+_OPTIONS = {"statements": "queries", "answer_bytes": "bytes", "product": "server"}
 """Options of which the name is not the field's; all others are factors by their names."""
 
 
@@ -149,7 +172,7 @@ class Parts:
 
 
 def parts_in(store: Store, asked: PartsAsked, watcher: Watcher) -> Parts:
-    """The run that was named, else the newest of `components` here, else what comes with tlstax, scaled.
+    """The run that was named, else the newest of the parts' study here, else what comes with tlstax, scaled.
 
     It is scaled by a calibration of this machine and server, which is measured where none is kept.
     UserMistake where what was asked for does not go together.
@@ -157,10 +180,11 @@ def parts_in(store: Store, asked: PartsAsked, watcher: Watcher) -> Parts:
     asked.check()
     if asked.run is not None:
         return Parts(calibrated(store.load(asked.run)))
-    own = None if asked.calibrate else _newest(store, STUDY, asked.server)
+    study = study_of(asked.server)
+    own = None if asked.calibrate else _newest(store, study, asked.server)
     if own is not None:
         return Parts(calibrated(own, asked.server))
-    server = asked.server or str(load_study(STUDY).levels_of()["server"][0])
+    server = asked.server or str(load_study(study).levels_of()["server"][0])
     return _scaled_to_here(store, server, asked, watcher)
 
 
@@ -219,6 +243,9 @@ def _newest(store: Store, study: str, server: str | None) -> StoredRun | None:
     return None
 
 
-_UNFINISHED = {STUDY: {"running"}, CALIBRATION: {"running", "interrupted", "failed"}}
+_UNFINISHED = {
+    **{study: {"running"} for study in STUDIES.values()},
+    CALIBRATION: {"running", "interrupted", "failed"},
+}
 """How a run of each study may have ended that says too little: of `components`, which is long, a part
 does."""

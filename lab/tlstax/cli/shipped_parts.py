@@ -13,7 +13,7 @@ from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
 from tlstax.topics.prediction import other_machines as shipped
-from tlstax.topics.prediction.model import READ, ROUND_TRIPS, STUDY, MeasuredMix, mixes_of
+from tlstax.topics.prediction.model import READ, ROUND_TRIPS, STUDIES, MeasuredMix, mixes_of
 
 FOLDER = Path(shipped.__file__).parent
 
@@ -28,10 +28,11 @@ def renew(run: str, remark: str = "", folder: Path = FOLDER) -> Path:
     """
     with open_store() as store:
         stored = store.load(run)
-    if (stored.header.study.name, stored.status) != (STUDY, "complete"):
+    if stored.header.study.name not in STUDIES.values() or stored.status != "complete":
+        studies = [f"`./tlstax study run {study}`" for study in STUDIES.values()]
         raise UserMistake(
-            f"run {stored.header.run} is no complete one of the study {STUDY}",
-            remedy=f"run `./tlstax study run {STUDY}` on a machine that does nothing else",
+            f"run {stored.header.run} is no complete one of the studies {enumerated(STUDIES.values())}",
+            remedy=f"run {' or '.join(studies)} on a machine that does nothing else",
         )
     servers = [str(level) for level in stored.header.study.levels_of().get("server", ())]
     wanted = [server for server in servers if server in shipped.SHIPPED]
@@ -53,7 +54,7 @@ def shipped_of(stored: StoredRun, server: str, remark: str) -> shipped.ShippedPa
     """What a run of `components` measured of this server. MachineFault where it cannot be read."""
     header = stored.header
     named = {(own.kind, own.name if own.kind == "server" else ""): own.version for own in header.specimens}
-    default = load_study(STUDY).levels_of()
+    default = load_study(header.study.name).levels_of()
     return shipped.ShippedParts(
         run=header.run,
         at=header.started_at,

@@ -11,8 +11,10 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from tlstax.study import Study, load_study
-from tlstax.study.level_names import DEFAULT_AUTH, DIRECT, Level, authority_key
-from tlstax.study.mixes import CHEAPEST_KEY, Mix
+from tlstax.study.level_names import CERT, DEFAULT_AUTH, DIRECT, Level, authority_key
+from tlstax.study.mixes import CHEAPEST_KEY, VERSIONS, Mix
+from tlstax.study.server_abilities import product_named
+from tlstax.study.tls_levels import version_of
 
 CALIBRATION = "calibration"
 
@@ -35,15 +37,29 @@ CELLS = (
 """Mixes of the study `components` that tell a connection, statements, bytes, handshakes and keys apart: what
 a processor is faster or slower at by itself. Each key is a server process, which takes seconds to start."""
 
+POSTGRESQL_CELLS = (
+    *(own.but(product="postgresql") for own in CELLS if own.resumption == "off"),
+    Mix(product="postgresql", tls="off", auth="trust", statements=1, answer_bytes=120),
+    Mix(product="postgresql", tls="off", protocol="prepared", statements=8, answer_bytes=120),
+)
+"""The same of `postgres-components`, with an account that proves nothing, and with prepared statements."""
+
+
+def calibration_mixes(server: str) -> tuple[Mix, ...]:
+    """The mixes that bring parts to this server."""
+    return POSTGRESQL_CELLS if product_named(server) == "postgresql" else CELLS
+
 
 def calibration_study(server: str, budget_s: float = BUDGET_S) -> Study:
     """The study of the components with these mixes alone, on this server."""
-    fields = load_study("components").model_dump() | {
+    cells = calibration_mixes(server)
+    components = "components" if cells is CELLS else "postgres-components"
+    fields = load_study(components).model_dump() | {
         "name": CALIBRATION,
         "title": "How fast this machine is at the parts of a connection",
         "question": "What do a few connections cost here that were measured on another machine as well?",
-        "treatments": tuple(mix.levels() for mix in CELLS),
-        "baseline": CELLS[0].levels(),
+        "treatments": tuple(mix.levels() for mix in cells),
+        "baseline": cells[0].levels(),
         "factors": {"server": (server,), "connections": (1, 4)},
         "budget_s": budget_s,
         "precision": 0.005,
@@ -108,6 +124,8 @@ def _possible(known: Sequence[Mix], chance: random.Random) -> Mix:
     """One that can be: not every key goes with every group in TLS 1.2."""
     while True:
         with suppress(ValidationError):
+            if known[0].product == "postgresql":
+                return _drawn_at_postgresql(known, chance)
             return _drawn(known, chance)
 
 
@@ -141,6 +159,42 @@ def _drawn(known: Sequence[Mix], chance: random.Random) -> Mix:
     )
 
 
+def _drawn_at_postgresql(known: Sequence[Mix], chance: random.Random) -> Mix:
+    statements = [own.statements for own in known]
+    sizes = [own.answer_bytes for own in known]
+    begun = [level for level in VERSIONS["postgresql"] if level in {own.tls for own in known}]
+    tls = chance.choice((*begun, "1.3"))
+    encrypted, version = tls != "off", version_of(tls)
+    path = DIRECT if encrypted else chance.choice(sorted({own.path for own in known}))
+    certificate = chance.choice(sorted({own.certificate for own in known}))
+    alike = [
+        own
+        for own in known
+        if own.path == path
+        and (own.tls != "off") == encrypted
+        and (own.auth != CERT or own.certificate == certificate)
+    ]
+    auth = chance.choice(sorted({own.auth for own in alike}))
+    proves = {own.client_certificate for own in alike if (own.certificate, own.auth) == (certificate, auth)}
+    largest = max(sizes) if path == DIRECT else min(max(sizes), LARGEST_CARRIED_BYTES)
+    protocols = sorted({own.protocol for own in known if own.path == path}, reverse=True)
+    return Mix.model_validate(
+        {
+            "product": "postgresql",
+            "tls": tls,
+            "certificate": certificate,
+            "chain": chance.choice(_chains(known, certificate)) if encrypted else 1,
+            "client_certificate": chance.choice(sorted(proves or {"off"})),
+            "group": chance.choice(sorted({own.group for own in known if own.version == version})),
+            "auth": auth,
+            "path": path,
+            "protocol": chance.choice(("text", *protocols)),
+            "statements": round(_between(chance, min(statements), max(statements))),
+            "answer_bytes": round(_between(chance, min(sizes), largest)),
+        }
+    )
+
+
 def _chains(known: Sequence[Mix], certificate: str) -> list[int]:
     """The lengths of chains that are known of authorities with such keys, and one certificate alone."""
     key = authority_key(certificate)
@@ -162,6 +216,7 @@ def references(known: Sequence[Mix]) -> tuple[DrawnMix, ...]:
         if (own.certificate, own.resumption) == (known[0].certificate, "off")
         and (own.chain, own.client_certificate) == (1, "off")
         and (own.auth, own.path, own.compression) == (DEFAULT_AUTH, DIRECT, "off")
+        and own.protocol == "text"
     ]
     first = {own.tls: own for own in reversed(plain)}
     return tuple(DrawnMix(own, 0.0) for own in plain if own in first.values())

@@ -23,6 +23,12 @@ FIRST_WITH_GROUPS: Release = (18, 0, 0)
 DEFAULT: ProductName = "mysql"
 """The product of the server that is measured where none is named."""
 
+
+def family_of(product: ProductName) -> Family:
+    """The products whose protocol this one speaks."""
+    return "postgresql" if product == "postgresql" else "mysql"
+
+
 _POSTGRESQL = re.compile(r".*PostgreSQL|[1-9][0-9](?:\.[0-9]+)?(?![0-9.])")
 """SELECT version() answers "PostgreSQL 18.1 on …", --version "postgres (PostgreSQL) 18.1"; `server_version`
 is "18.1" or "18.1 (Debian 18.1-1)": since 10 a version of PostgreSQL's has two numbers, and one before its

@@ -17,9 +17,11 @@ from tlstax.cli.predict_command import Parts, mix_of, predict_command, validate_
 from tlstax.plan.prediction_studies import calibration_study
 from tlstax.records.trial import StoredRun
 from tlstax.run.preparing import Request
-from tlstax.store import Store
+from tlstax.store import Store, open_store
 from tlstax.study import Case, Study, load_study, override
 from tlstax.study.mixes import Mix
+from tlstax.study.product import family_of
+from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.topics.prediction.model import CLIENT_CPU, SERVER_CPU, TIME
 from tlstax.topics.prediction.other_machines import shipped_parts, stand_in
@@ -37,7 +39,8 @@ def calibrated_run(server: str = "mysql-9.7", times: float = 2.0) -> StoredRun:
     fits = shipped_parts(stand_in(server)).calibrated().fits
 
     def truth(case: Case) -> Truth:
-        mix, at_once = Mix.of(case.levels), case.levels.connections
+        product = family_of(product_named(server))
+        mix, at_once = Mix.of(case.levels, product), case.levels.connections
         assert mix is not None
         own = {name: times * fit.cost(parts_of(mix)).point for name, fit in fits[at_once].items()}
         return Truth(
@@ -120,7 +123,7 @@ def test_without_a_calibration_nothing_is_measured_and_the_answer_is_wider(
     ends = [own.of("connection")[SERVER_CPU].interval for own in (wide, narrow)]
     spans = [(own.high or 0.0) / (own.low or 1.0) for own in ends if own is not None]
     assert spans[0] > 2 * spans[1]
-    with pytest.raises(UserMistake, match=r"--no-calibration: of mysql-9\.7 and mariadb-11\.8 alone"):
+    with pytest.raises(UserMistake, match=r"of mysql-9\.7, mariadb-11\.8 and postgresql-18 alone"):
         predict_command(PredictOptions(server="mysql-8.0.33", calibration=False))
 
 
@@ -241,6 +244,65 @@ def test_a_bad_option_is_named(options: PredictOptions, words: str) -> None:
     with pytest.raises(UserMistake) as caught:
         predict_command(options)
     assert words in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (PredictOptions(resumption="on"), "--resumption: PostgreSQL resumes no TLS session"),
+        (PredictOptions(compression="zlib"), "--compression: PostgreSQL's protocol has no compression"),
+        (PredictOptions(auth="mysql_native_password"), "--auth"),
+        (PredictOptions(auth="cert"), "--auth"),
+        (PredictOptions(tls="off", path="router-encrypt"), "--path"),
+        (PredictOptions(tls="off", path="pgbouncer", auth="md5"), "--path"),
+        (PredictOptions(tls="off", path="pgbouncer", protocol="prepared"), "--protocol"),
+    ],
+)
+def test_what_postgresql_has_not_is_named(options: PredictOptions, words: str) -> None:
+    with pytest.raises(UserMistake) as caught:
+        predict_command(replace(options, server="postgresql-18"))
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (PredictOptions(tls="1.3-direct"), "--tls: MySQL and MariaDB begin in the clear"),
+        (PredictOptions(protocol="prepared"), "--protocol"),
+        (PredictOptions(server="postgresql-15", tls="1.3-direct"), "postgresql-15 cannot begin TLS at once"),
+        (PredictOptions(server="postgres://a@b/c"), "a private server is needed here"),
+    ],
+)
+def test_what_another_server_has_is_refused(options: PredictOptions, words: str) -> None:
+    with pytest.raises(UserMistake) as caught:
+        predict_command(options)
+    assert words in caught.value.message
+
+
+def test_a_postgresql_is_calibrated_with_mixes_of_its_own(
+    here: Callable[..., Measuring], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {"server": "postgresql-18", "tls": "1.3-direct", "auth": "md5", "protocol": "prepared"}
+    _, there = predicted(capsys, **options, calibration=False)
+    measuring = here(calibrated_run("postgresql-18"))
+    _, found = predicted(capsys, **options)
+    assert found.mix.product == "postgresql"
+    assert found.of("connection")[SERVER_CPU].value == pytest.approx(
+        2 * (there.of("connection")[SERVER_CPU].value or 0.0), rel=1e-3
+    )
+    (study,) = measuring.asked
+    assert study.levels_of()["server"] == ("postgresql-18",)
+    assert {"auth": "trust"}.items() <= study.treatments[-2].items()
+
+
+def test_the_run_that_is_named_says_which_server_it_is() -> None:
+    truth = Truth(1000.0, {"connect": 100.0, "query": 100.0, "operation": 300.0}, 300.0, 100.0)
+    study = load_study("postgres-components")
+    stored = fake_run(study, number_of_blocks=1, noise=0.0, truth=lambda _: truth, invalid=False)
+    with open_store() as store:
+        store.adopt(stored)
+    with pytest.raises(UserMistake, match="PostgreSQL resumes no TLS session"):
+        predict_command(PredictOptions(run=stored.header.run, resumption="on"))
 
 
 @pytest.mark.parametrize("mixes", [1, 201])

@@ -50,6 +50,27 @@ def test_a_run_becomes_the_file_of_its_server(tmp_path: Path) -> None:
     assert predicted.point == pytest.approx(cost_of(parts_of(mix)), rel=1e-3)
 
 
+def test_a_run_at_postgresql_becomes_the_file_of_its_server(tmp_path: Path) -> None:
+    study = override(load_study("postgres-components"), "path", ["direct"])
+
+    def at_postgresql(case: Case) -> Truth:
+        mix = Mix.of(case.levels, "postgresql")
+        assert mix is not None
+        cost = cost_of(parts_of(mix))
+        return Truth(1e6 / cost, {"connect": cost / 2, "query": cost / 2, "operation": cost}, cost, cost / 2)
+
+    stored = fake_run(study, number_of_blocks=1, noise=0.0, truth=at_postgresql, invalid=False)
+    server = stored.header.specimens[0].model_copy(update={"kind": "server", "name": "postgresql-18"})
+    header = stored.header.model_copy(update={"specimens": (server,)})
+    file = renew(kept(stored.model_copy(update={"header": header})), "", tmp_path)
+    assert file.name == "parts-postgresql-18.json"
+    found = ShippedParts.model_validate_json(file.read_text())
+    assert {own.mix.product for own in found.mixes} == {"postgresql"}
+    mix = Mix(product="postgresql", tls="1.3-direct", auth="md5", statements=3, answer_bytes=500)
+    predicted = found.calibrated().busy[SERVER_CPU].predicted(parts_of(mix))
+    assert predicted.point == pytest.approx(cost_of(parts_of(mix)), rel=1e-3)
+
+
 def test_what_is_no_complete_run_of_a_known_server_is_refused(tmp_path: Path) -> None:
     study = load_study("components")
     cut = fake_run(study, number_of_blocks=1, truth=truth, invalid=False)

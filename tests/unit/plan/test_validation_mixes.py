@@ -7,6 +7,8 @@ from tlstax.plan.prediction_studies import (
     FARTHEST_MS,
     NEAREST_MS,
     VALIDATION,
+    calibration_mixes,
+    calibration_study,
     drawn,
     references,
     validation_study,
@@ -14,6 +16,7 @@ from tlstax.plan.prediction_studies import (
 from tlstax.study import load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
+from tlstax.topics.prediction.parts import parts_of
 
 COMPONENTS = override(load_study("components"), "server", ("mysql-8.0.33",))
 """Of a server that has every login and compression."""
@@ -99,3 +102,42 @@ def test_a_path_is_drawn_with_logins_that_it_was_measured_with() -> None:
     found = [own.mix for own in drawn(known, 60, 3, with_distance=False)]
     assert {mix.auth for mix in found if mix.path == "direct"} == {"default", "mysql_native_password"}
     assert {mix.auth for mix in found if mix.path == "stunnel"} == {"default"}
+
+
+def known_at_postgresql() -> tuple[Mix, ...]:
+    study = load_study("postgres-components")
+    found = (Mix.of(CaseLevels.of(levels), "postgresql") for levels in study.treatments)
+    return tuple(mix for mix in found if mix is not None)
+
+
+def test_at_postgresql_each_mix_that_is_drawn_can_be_measured_and_has_known_parts() -> None:
+    known = known_at_postgresql()
+    parts = {name for own in known for name in parts_of(own)}
+    found = drawn(known, 150, 1, with_distance=True)
+    mixes = [own.mix for own in found]
+    assert len(set(mixes)) == 150
+    assert not set(mixes) & set(known)
+    assert {mix.product for mix in mixes} == {"postgresql"}
+    assert {name for mix in mixes for name in parts_of(mix)} <= parts
+    assert {mix.tls for mix in mixes} == {"off", "1.2", "1.3", "1.3-direct"}
+    assert {mix.auth for mix in mixes} == {own.auth for own in known}
+    assert {mix.path for mix in mixes} == {"direct", "pgbouncer", "stunnel"}
+    assert {mix.protocol for mix in mixes} == {"text", "prepared"}
+    assert {mix.client_certificate for mix in mixes} == {"off", "on"}
+    assert all(mix.client_certificate == "on" for mix in mixes if mix.auth == "cert")
+    assert all(mix.answer_bytes <= 15_000 for mix in mixes if mix.path != "direct")
+    study = validation_study(load_study("postgres-components"), references(known), found, 300)
+    included = {(Mix.of(case, "postgresql"), case.rtt_ms) for case in study.included()}
+    assert included >= set(found), "no case of them is left out"
+    assert [own.mix.tls for own in references(known)] == ["off", "1.3", "1.2", "1.3-direct"]
+    assert drawn(known, 20, 7, with_distance=True) == drawn(known, 20, 7, with_distance=True)
+
+
+def test_a_calibration_at_postgresql_measures_what_its_study_does() -> None:
+    study = calibration_study("postgresql-15")
+    assert study.levels_of()["server"] == ("postgresql-15",)
+    mixes = [Mix.of(case, "postgresql") for case in study.included()]
+    assert len(mixes) == 2 * len(calibration_mixes("postgresql-15"))
+    assert set(mixes) == set(calibration_mixes("postgresql-15"))
+    assert set(mixes) <= set(known_at_postgresql())
+    assert calibration_study("mariadb-11.8").treatments[0].keys() >= {"resumption", "compression"}

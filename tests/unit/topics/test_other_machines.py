@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from fake_trials import fake_header
 from planted_parts import cost_of
-from tlstax.plan.prediction_studies import CELLS, calibration_study
+from tlstax.plan.prediction_studies import CELLS, calibration_mixes, calibration_study
 from tlstax.records.beforehand import Scaling
 from tlstax.results.interval import Interval
 from tlstax.stats.contrasts import PROCESSES
@@ -312,7 +312,7 @@ def test_what_comes_with_tlstax_says_where_it_is_from_and_knows_every_part(serve
     assert model.origin.study.levels_of()["server"] == (server,)
     assert (model.origin.processor, model.origin.remark) == (found.processor, found.remark)
     assert set(model.fits) == {1, 4}
-    for mix in CELLS:
+    for mix in calibration_mixes(server):
         assert model.knows(parts_of(mix))
     file = resources.files(calibration.__package__ or "") / file_of(server)
     assert found.text() == file.read_text(encoding="utf-8"), "a new run would write the same file"
@@ -325,6 +325,7 @@ def test_what_comes_with_tlstax_says_where_it_is_from_and_knows_every_part(serve
         ("mysql-8.0.33", "mysql-9.7"),
         ("mariadb-10.5", "mariadb-11.8"),
         ("my-build", "mysql-9.7"),
+        ("postgresql-15", "postgresql-18"),
     ],
 )
 def test_a_server_without_measurements_has_those_of_its_product(server: str, stands_in: str) -> None:

@@ -302,7 +302,8 @@ def test_what_was_not_measured_is_refused_with_what_was() -> None:
     assert "key rsa-4096" in str(caught.value.remedy)
     with pytest.raises(UserMistake, match="no connections") as caught:
         calibration_of(ORIGIN, [])
-    assert caught.value.remedy == "name a run of `tlstax study run components`"
+    studies = "`tlstax study run components` or `tlstax study run postgres-components`"
+    assert caught.value.remedy == f"name a run of {studies}"
 
 
 def test_outside_of_the_range_it_says_so() -> None:

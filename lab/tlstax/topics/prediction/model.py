@@ -11,7 +11,7 @@ and 9.2 (weighted least squares).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, hypot, log, sqrt
 from statistics import stdev
@@ -31,6 +31,8 @@ from tlstax.study import Levels, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
+from tlstax.study.product import Family, ProductName, family_of
+from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
@@ -40,8 +42,8 @@ VERSION = 1
 """Of the model. It is raised when the same measurements would be made into other predictions: a run keeps
 what was predicted of it, and by which version."""
 
-STUDY = "components"
-"""The built-in study that measures the parts."""
+STUDIES: Mapping[Family, str] = {"mysql": "components", "postgresql": "postgres-components"}
+"""The built-in studies that measure the parts, by whose protocol is spoken."""
 
 SERVER_CPU, CLIENT_CPU, TIME = "server_cpu_us_per_op", "client_cpu_us_per_op", "latency_mean_us"
 PATH_CPU = "path_cpu_us_per_op"
@@ -162,10 +164,16 @@ class Fit:
         return Interval(point=point, low=low, high=high, confidence=self.confidence, blocks=self.blocks)
 
 
-def fitted(measured: Sequence[tuple[Parts, float]], *, blocks: int, confidence: float) -> Fit:
+def fitted(
+    measured: Sequence[tuple[Parts, float]],
+    *,
+    blocks: int,
+    confidence: float,
+    study: str = STUDIES["mysql"],
+) -> Fit:
     """The costs of all parts that are in what was measured: mixes' parts, and what each of them cost.
 
-    Raises UserMistake where that is not enough to tell the parts apart.
+    Raises UserMistake where that is not enough to tell the parts apart, as a whole run of `study` is.
     """
     names = tuple(dict.fromkeys(name for parts, _ in measured for name in parts))
     spare = len(measured) - len(names)
@@ -173,7 +181,7 @@ def fitted(measured: Sequence[tuple[Parts, float]], *, blocks: int, confidence: 
     if spare < FEWEST_SPARE or np.linalg.matrix_rank(scaled) < len(names):
         raise UserMistake(
             f"{len(measured)} mixes were measured, which do not tell their {len(names)} parts apart",
-            remedy="run `tlstax study run components` to its end",
+            remedy=f"run `tlstax study run {study}` to its end",
         )
     ones = np.ones(len(measured))
     inverse = np.linalg.inv(scaled.T @ scaled)
@@ -187,6 +195,11 @@ def _less(parts: Parts, instead: Parts) -> dict[str, float]:
     names = dict.fromkeys((*parts, *instead))
     less = {name: parts.get(name, 0.0) - instead.get(name, 0.0) for name in names}
     return {name: amount for name, amount in less.items() if amount}
+
+
+def study_of(server: str | None) -> str:
+    """The built-in study of the parts of connections to this server, None being the default one."""
+    return STUDIES[family_of(product_named(server))]
 
 
 class MeasuredMix(Frozen):
@@ -291,13 +304,13 @@ def calibrated(stored: StoredRun, server: str | None = None) -> Calibrated:
 def calibration_of(origin: Origin, measured: Sequence[MeasuredMix]) -> Calibrated:
     """What these mixes say of their parts. Raises UserMistake where they are too few."""
     if not measured:
+        studies = (f"`tlstax study run {study}`" for study in STUDIES.values())
         raise UserMistake(
             f"run {origin.run} measured no connections by their statements",
-            remedy=f"name a run of `tlstax study run {STUDY}`",
+            remedy=f"name a run of {' or '.join(studies)}",
         )
     direct = [own for own in measured if own.mix.path == DIRECT]
-    plain = ("off", DEFAULT_AUTH, "off")
-    same = [own for own in direct if (own.mix.tls, own.mix.auth, own.mix.compression) == plain]
+    same = [own for own in direct if own.mix.tls == "off" and _tells_of_paths(own.mix)]
     carried = [own for own in measured if own.mix.path != DIRECT]
     own_cpu = _fits(carried, (PATH_CPU,), origin)
     through = {}
@@ -308,23 +321,37 @@ def calibration_of(origin: Origin, measured: Sequence[MeasuredMix]) -> Calibrate
     return Calibrated(origin, tuple(measured), _fits(direct, FITTED, origin), through)
 
 
+def _tells_of_paths(mix: Mix) -> bool:
+    """Whether a mix in the clear tells of parts that mixes through a path have too.
+
+    At PostgreSQL all accounts do: a connection is told apart from the proof of its account by others.
+    """
+    has_such_an_account = mix.product == "postgresql" or mix.auth == DEFAULT_AUTH
+    return has_such_an_account and (mix.compression, mix.protocol) == ("off", "text")
+
+
 def mixes_of(stored: StoredRun, server: str | None = None) -> tuple[MeasuredMix, ...]:
     """Every mix that a run has valid trials of. MachineFault where a histogram cannot be decoded."""
-    return measured_mixes(block_rows(stored, READ), stored.header.study.baseline, server)
+    study = stored.header.study
+    return measured_mixes(block_rows(stored, READ), study.baseline, server, product_at=study.product_at)
 
 
 def measured_mixes(
-    rows: Iterable[BlockRow], baseline: Levels, server: str | None = None
+    rows: Iterable[BlockRow],
+    baseline: Levels,
+    server: str | None = None,
+    *,
+    product_at: Callable[[str | None], ProductName] = product_named,
 ) -> tuple[MeasuredMix, ...]:
     """Every mix of these rows, with the outcomes that all of its blocks have; `baseline` are its levels.
 
-    With a `server` those of that one alone, where it was a factor.
+    With a `server` those of that one alone, where it was a factor. `product_at` tells the product of each.
     """
     by_case = grouped((row for row in rows if row.role != "control"), lambda row: row.levels)
     mixes = []
     for own in by_case.values():
         case = own[0].levels
-        mix = Mix.of(case)
+        mix = Mix.of(case, family_of(product_at(case.server)))
         if mix is not None and (server is None or case.server in {None, server}):
             beside = by_case.get(own[0].levels | baseline, [])
             mixes.append(_measured(mix, case, own, beside))
@@ -354,7 +381,8 @@ def _measured(
         values[TIME] = 1e6 / values[RATE]
     if CONNECT_ROUND_TRIPS in values:
         asked = mix.statements * values.get(QUERY_ROUND_TRIPS, 1.0)
-        values[ROUND_TRIPS] = values[CONNECT_ROUND_TRIPS] + asked
+        # A client counts those until it is connected, and a statement's; preparing comes in between.
+        values[ROUND_TRIPS] = values[CONNECT_ROUND_TRIPS] + asked + (mix.protocol == "prepared")
     scatter = {
         name: stdev(log(max(row.values[name], 1e-9)) for row in rows) for name in compared if len(rows) > 1
     }
@@ -377,13 +405,18 @@ def _mean(values: Iterable[float]) -> float:
 def _fits(
     measured: Sequence[MeasuredMix], outcomes: Sequence[str], origin: Origin
 ) -> dict[int, dict[str, Fit]]:
-    """A fit of each outcome that was measured, for each number of connections at once."""
+    """A fit of each outcome that was measured, for each number of connections at once.
+
+    How long operations take while several are at work no prediction is made of, and slices in which not all
+    connections work at once do not tell: where such mixes lack it, it has no fit.
+    """
     fits: dict[int, dict[str, Fit]] = {}
     for connections, own in grouped(measured, lambda mix: mix.connections).items():
         blocks, of_all = min(mix.blocks for mix in own), fits.setdefault(connections, {})
         for name in outcomes:
             taken = of_path if name == PATH_CPU else dict
             known = [(taken(parts_of(mix.mix)), mix.values[name]) for mix in own if name in mix.values]
-            if known:
-                of_all[name] = fitted(known, blocks=blocks, confidence=origin.study.confidence)
+            if known and not (name == TIME and connections > 1 and len(known) < len(own)):
+                study, confidence = STUDIES[own[0].mix.product], origin.study.confidence
+                of_all[name] = fitted(known, blocks=blocks, confidence=confidence, study=study)
     return fits

@@ -35,16 +35,16 @@ from tlstax.topics.prediction.model import (
     COUNTS,
     PATH_CPU,
     SERVER_CPU,
-    STUDY,
     Calibrated,
     Fit,
     MeasuredMix,
     Origin,
     calibration_of,
+    study_of,
 )
-from tlstax.topics.prediction.parts import COMPRESSION, THROUGH, UNDER_TLS, parts_of
+from tlstax.topics.prediction.parts import COMPRESSION, LARGE, PREPARING, THROUGH, UNDER_TLS, parts_of
 
-SHIPPED = ("mysql-9.7", "mariadb-11.8")
+SHIPPED = ("mysql-9.7", "mariadb-11.8", "postgresql-18")
 """The servers whose parts come with tlstax; the first stands in for those of no known product."""
 
 
@@ -71,7 +71,7 @@ class ShippedParts(Frozen):
 
     def study(self) -> Study:
         """The study that was carried out."""
-        study = load_study(STUDY)
+        study = load_study(study_of(self.server))
         for factor, levels in self.factors.items():
             study = override(study, factor, [str(level) for level in levels])
         return study
@@ -272,5 +272,5 @@ def _kind(part: str) -> str:
         return "compression"
     if part.endswith(UNDER_TLS):
         return "encryption"
-    in_the_clear = ("connection", "login", "statement", "KiB", "buffer")
+    in_the_clear = ("connection", "login", "statement", "KiB", "buffer", PREPARING, LARGE)
     return "clear" if part.startswith(in_the_clear) else "handshake"

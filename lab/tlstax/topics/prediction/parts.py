@@ -25,6 +25,14 @@ Compression adds to a connection, to a statement and to a KiB of its answer. Wha
 depends on what came before it, in which it looks for the same, up to the 32 KiB of its window (RFC 1951,
 2); between the sizes of STEPS_KIB each costs alike. TLS then has only what is left to encrypt; and a
 statement that is both compressed and encrypted costs a client more than either adds.
+
+At PostgreSQL a connection in the clear is a process and its start. What proves the account comes on top
+(SCRAM, where nobody names a method: RFC 5802), and so does the question for TLS and its answer (SSLRequest,
+documentation, "Message Flow"), which TLS that begins at once does without. A value that makes a row longer
+than 2 kB is kept beside the table, in chunks that are looked up one by one (documentation, "TOAST"); the
+first look costs a connection more than those that follow. A statement is prepared once a connection, in a
+round trip of its own, and each time that it is carried out it is neither parsed nor looked up. A pool lends
+connections that it has: what its clients' connections and statements cost has nothing of the server's own.
 """
 
 from __future__ import annotations
@@ -38,10 +46,15 @@ from tlstax.study.level_names import (
     DEFAULT_AUTH,
     DEFAULT_CERTIFICATE,
     DIRECT,
+    DIRECT_TLS,
+    POSTGRESQL_AUTH,
+    SCRAM,
+    SCRAM_PLUS,
     authority_key,
     key_of,
 )
-from tlstax.study.mixes import P256, Mix
+from tlstax.study.mixes import NEEDS_TLS, P256, Mix
+from tlstax.study.tls_levels import POOLS
 
 CONNECTION, STATEMENT, KIB = "connection", "statement", "KiB"
 COMPRESSION = "compression"
@@ -61,6 +74,25 @@ BUFFER = "buffer KiB"
 
 GATHERED_KIB = 16
 
+SSL_REQUEST = "SSLRequest"
+"""PostgreSQL's question whether to begin TLS, and its answer: a round trip."""
+
+BINDING = "channel binding"
+"""Of SCRAM to TLS: most of it is bytes."""
+
+PREPARING, PREPARED = "preparing", f"{STATEMENT} prepared"
+"""A statement, once a connection, and what carrying it out then takes more, or less, than text."""
+
+LARGE, LARGE_STATEMENT = "large values", f"{STATEMENT} of a large value"
+"""What a connection's first look at values that are kept beside the table takes, and each statement's."""
+
+LARGEST_IN_TABLE_BYTES = 2000
+"""Of a value beside an id: with their headers, 32 bytes, as much as a row of PostgreSQL's may have before the
+value is kept beside the table (TOAST_TUPLE_THRESHOLD with pages of 8 KiB: documentation, "TOAST")."""
+
+NOTHING_PROVED = "trust"
+"""The method of an account that has no part of its own."""
+
 STEPS_KIB = tuple(pairwise((0.0, 8.0, 16.0, 32.0, inf)))
 
 LEFT_OF_DIGITS = 0.5
@@ -75,13 +107,16 @@ Parts = Mapping[str, float]
 
 def parts_of(mix: Mix) -> dict[str, float]:
     """The parts of one connection of the mix with all its statements."""
-    asked = _statements(mix)
+    asked, is_postgresql = _statements(mix), mix.product == "postgresql"
     parts: dict[str, float] = {CONNECTION: 1, **asked}
-    if BEYOND in asked:
+    if BEYOND in asked and not is_postgresql:
         parts[BUFFER] = asked[BEYOND] / mix.statements
     if mix.path != DIRECT:
-        parts |= {f"{name}{THROUGH}{mix.path}": amount for name, amount in parts.items()}
-    if mix.auth != DEFAULT_AUTH:
+        through = {f"{name}{THROUGH}{mix.path}": amount for name, amount in parts.items()}
+        parts = through if mix.path in POOLS else parts | through
+    if is_postgresql:
+        parts |= _at_postgresql(mix)
+    elif mix.auth != DEFAULT_AUTH:
         parts[f"login {mix.auth}"] = 1
     encrypted = asked
     if mix.compression != "off":
@@ -95,6 +130,21 @@ def parts_of(mix: Mix) -> dict[str, float]:
         **dict(_handshake(mix)),
         **{f"{name}{UNDER_TLS}": amount for name, amount in encrypted.items()},
     }
+
+
+def _at_postgresql(mix: Mix) -> dict[str, float]:
+    """What proves the account, preparing, and what values that are kept beside the table take."""
+    is_bound = mix.auth == SCRAM_PLUS or (mix.auth == DEFAULT_AUTH and mix.tls != "off")
+    method = SCRAM if mix.auth in {DEFAULT_AUTH, SCRAM_PLUS} else mix.auth
+    is_proved = method != NOTHING_PROVED and mix.path not in POOLS
+    amounts = {f"login {method}": float(is_proved), BINDING: float(is_bound)}
+    if is_proved and mix.tls != "off" and method not in NEEDS_TLS:
+        amounts[f"login {method}{UNDER_TLS}"] = 1.0
+    if mix.protocol == "prepared":
+        amounts |= {PREPARING: 1.0, PREPARED: float(mix.statements)}
+    if mix.answer_bytes > LARGEST_IN_TABLE_BYTES:
+        amounts |= {LARGE: float(mix.path not in POOLS), LARGE_STATEMENT: float(mix.statements)}
+    return {name: amount for name, amount in amounts.items() if amount}
 
 
 def _statements(mix: Mix, left: float = 1) -> dict[str, float]:
@@ -127,7 +177,9 @@ def step_name(low: float, high: float, algorithm: str) -> str:
 def _handshake(mix: Mix) -> Iterator[tuple[str, float]]:
     """What TLS takes before the first statement, where there is TLS."""
     resumed = " resumed" if mix.resumption == "on" else ""
-    yield f"TLS {mix.tls}{resumed}", 1
+    if mix.product == "postgresql" and mix.tls != DIRECT_TLS:
+        yield SSL_REQUEST, 1
+    yield f"TLS {mix.version}{resumed}", 1
     if not resumed and mix.certificate != DEFAULT_CERTIFICATE:
         yield f"key {mix.certificate}", 1
     if not resumed and mix.chain > 1:
@@ -162,10 +214,16 @@ def part_words(name: str) -> str:
         "client": f"a client certificate with {key}",
         "client resumed": f"a client certificate with {key}, resumed",
         "group": f"{GROUP_WORDS.get(level, level)} in place of P-256",
-        "login": f"a login by {level}",
+        "login": _login_words(level),
+        "login under": f"{_login_words(level)}, under TLS",
         COMPRESSION: f"{level}, agreed on and made ready",
     }
     return _STATEMENTS_WORDS.get(name) or words.get(f"{kind} {resumed}".rstrip(), name)
+
+
+def _login_words(method: str) -> str:
+    """A login by a plugin of MySQL's or MariaDB's; at PostgreSQL the proof alone, on top of a connection."""
+    return f"the account, proved by {method}" if method in POSTGRESQL_AUTH else f"a login by {method}"
 
 
 GROUP_WORDS = {"default": "the client's first group"}
@@ -180,6 +238,12 @@ def _step_words(low: float, high: float) -> str:
 
 _STATEMENTS_WORDS = {
     CONNECTION: "a connection, in the clear",
+    SSL_REQUEST: "the question for TLS, and its answer (SSLRequest)",
+    BINDING: "SCRAM, bound to the TLS channel",
+    PREPARING: "preparing the statement",
+    PREPARED: "statement that is prepared, in place of text",
+    LARGE: "the first look at values kept beside the table (TOAST)",
+    LARGE_STATEMENT: "statement whose value is kept beside the table",
     TICKET_AGAIN: "its ticket again, where a second ClientHello is asked for",
     KIB: "KiB of answers",
     BEYOND: "KiB of answers beyond the first 16 of each",

@@ -18,8 +18,8 @@ from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.stats.wording import alike, each, number, percent, set_ends, signed, with_ends
 from tlstax.study import load_study
-from tlstax.study.level_names import DEFAULT_AUTH, DIRECT, chain_words, key_of
-from tlstax.study.mixes import CHEAPEST_KEY, P256, Mix
+from tlstax.study.level_names import DEFAULT_AUTH, DIRECT, DIRECT_TLS, chain_words, key_of
+from tlstax.study.mixes import CHEAPEST_KEY, NEEDS_TLS, P256, Mix
 from tlstax.study.published import ALIKE_WITHIN
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted, enumerated
@@ -32,8 +32,10 @@ from tlstax.topics.prediction.model import (
     ROUND_TRIPS,
     SENT,
     SERVER_CPU,
+    STUDIES,
     TIME,
     Calibrated,
+    study_of,
 )
 from tlstax.topics.prediction.parts import (
     GROUP_WORDS,
@@ -180,16 +182,20 @@ def check_known(model: Calibrated, mix: Mix) -> None:
     if missing:
         raise UserMistake(
             f"{missing} was not measured in run {model.origin.run}",
-            remedy=f"measured are {enumerated(known)}" if known else "run the study `components` with it",
+            remedy=f"measured are {enumerated(known)}"
+            if known
+            else f"run the study `{STUDIES[mix.product]}` with it",
         )
 
 
 def in_the_clear(mix: Mix) -> Mix:
-    """The same work without TLS, and without a path."""
+    """The same work without TLS, and without a path; by SCRAM where the account's proof needs TLS."""
     return Mix(
+        product=mix.product,
         tls="off",
-        auth=mix.auth,
+        auth=DEFAULT_AUTH if mix.auth in NEEDS_TLS else mix.auth,
         compression=mix.compression,
+        protocol=mix.protocol,
         statements=mix.statements,
         answer_bytes=mix.answer_bytes,
     )
@@ -304,24 +310,35 @@ def _change_rows(model: Calibrated, mix: Mix, rtt_ms: float) -> Iterator[Row]:
 
 def changes_of(mix: Mix) -> Iterator[tuple[str, str, Mix]]:
     """The mix with one thing changed, where it can be: which, in words, and the mix that it becomes."""
-    thinkable: list[tuple[str, str, dict[str, str]]] = []
-    if mix.compression != "off":
-        thinkable.append(("compression", "no compression", {"compression": "off"}))
-    if mix.compression == "zlib":
-        thinkable.append(("compression", "zstd in place of zlib", {"compression": "zstd"}))
-    if mix.tls != "off" and mix.resumption == "off":
-        thinkable.append(("resumption", "sessions resumed", {"resumption": "on"}))
-        if mix.certificate != CHEAPEST_KEY:
-            words = f"{key_of(CHEAPEST_KEY)} in place of {key_of(mix.certificate)}"
-            thinkable.append(("certificate", words, {"certificate": CHEAPEST_KEY}))
+    at_product = _changes_at_postgresql if mix.product == "postgresql" else _changes_at_mysql
+    thinkable: list[tuple[str, str, dict[str, str]]] = [*at_product(mix)]
+    if mix.tls != "off" and mix.resumption == "off" and mix.certificate != CHEAPEST_KEY:
+        words = f"{key_of(CHEAPEST_KEY)} in place of {key_of(mix.certificate)}"
+        thinkable.append(("certificate", words, {"certificate": CHEAPEST_KEY}))
     if mix.tls != "off":
         if mix.group != P256:
             thinkable.append(("group", "P-256 first in the clients' groups", {"group": P256}))
-        other = "1.2" if mix.tls == "1.3" else "1.3"
-        thinkable.append(("version", f"TLS {other} in place of {mix.tls}", {"tls": other}))
+        other = "1.2" if mix.version == "1.3" else "1.3"
+        thinkable.append(("version", f"TLS {other} in place of {mix.version}", {"tls": other}))
     for remedy, words, change in thinkable:
         with suppress(ValidationError):  # Not every key goes with every version and group.
             yield remedy, words, mix.but(**change)
+
+
+def _changes_at_mysql(mix: Mix) -> Iterator[tuple[str, str, dict[str, str]]]:
+    if mix.compression != "off":
+        yield "compression", "no compression", {"compression": "off"}
+    if mix.compression == "zlib":
+        yield "compression", "zstd in place of zlib", {"compression": "zstd"}
+    if mix.tls != "off" and mix.resumption == "off":
+        yield "resumption", "sessions resumed", {"resumption": "on"}
+
+
+def _changes_at_postgresql(mix: Mix) -> Iterator[tuple[str, str, dict[str, str]]]:
+    if mix.tls == "1.3":
+        yield "direct TLS", "TLS begun at once (sslnegotiation=direct)", {"tls": DIRECT_TLS}
+    if mix.protocol == "text" and mix.statements > 1:
+        yield "protocol", "the statement prepared, once a connection", {"protocol": "prepared"}
 
 
 def prediction_text(found: Prediction, *, width: int, colour: bool) -> str:
@@ -346,7 +363,8 @@ def prediction_text(found: Prediction, *, width: int, colour: bool) -> str:
 def mix_words(mix: Mix) -> str:
     """What a connection does: "TLS 1.3, RSA 4096, P-256, 10 statements of 2,048 bytes"."""
     packed = f" under {mix.compression}" if mix.compression != "off" else ""
-    work = f"{counted(mix.statements, 'statement')} of {mix.answer_bytes:,} bytes{packed}"
+    kind = "prepared statement" if mix.protocol == "prepared" else "statement"
+    work = f"{counted(mix.statements, kind)} of {mix.answer_bytes:,} bytes{packed}"
     login = f"{mix.auth}, " if mix.auth != DEFAULT_AUTH else ""
     if mix.path != DIRECT:
         return f"through {mix.path}, {login}{work}"
@@ -356,7 +374,8 @@ def mix_words(mix: Mix) -> str:
     proof = "resumed" if mix.resumption == "on" else key_of(mix.certificate)
     chain = f", {chain_words(mix.chain)}" if mix.chain > 1 and mix.resumption == "off" else ""
     client = ", a client certificate" if mix.client_certificate == "on" else ""
-    return f"TLS {mix.tls}, {proof}{chain}{client}, {group}, {login}{work}"
+    at_once = " begun at once" if mix.tls == DIRECT_TLS else ""
+    return f"TLS {mix.version}{at_once}, {proof}{chain}{client}, {group}, {login}{work}"
 
 
 def _costs(found: Prediction) -> Iterator[tuple[str | Text, ...]]:
@@ -491,7 +510,7 @@ def _basis_words(own: Calibration) -> Iterator[str]:
         f"block to block they differed by {percent(scaling.unquiet)}: the intervals (95 %) are as wide as "
         "that says."
     )
-    study = load_study("components")
+    study = load_study(study_of(scaling.server))
     is_default = scaling.server in study.levels_of()["server"]
     chosen = "" if is_default else f" --set server={scaling.server}"
-    yield f"Sharper, in {study.budget_s / 60:.0f} minutes: tlstax study run components{chosen}"
+    yield f"Sharper, in {study.budget_s / 60:.0f} minutes: tlstax study run {study.name}{chosen}"

@@ -25,6 +25,7 @@ from tlstax.stats.outcomes import UNITS
 from tlstax.stats.stats import geometric_mean
 from tlstax.stats.wording import each, percent, signed_percent, with_ends
 from tlstax.study.mixes import Mix
+from tlstax.study.product import Family, family_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core import figures
@@ -143,15 +144,15 @@ class _Case(NamedTuple):
     """A case as it was predicted, and as it was measured; None where none of its trials counts."""
 
     predicted: PredictedCase
+    mix: Mix | None
     measured: MeasuredMix | None
 
     @property
     def label(self) -> str:
         """Such as "TLS 1.3, RSA 2048, P-256, 3 statements of 900 bytes, 5 ms away, 4 connections at once"."""
         case = self.predicted.levels
-        mix = Mix.of(case)
         away = f", {case.rtt_ms:g} ms away" if case.rtt_ms else ""
-        of_mix = mix_words(mix) if mix is not None else ""
+        of_mix = mix_words(self.mix) if self.mix is not None else ""
         return f"{of_mix}{away}, {counted(case.connections, 'connection')} at once"
 
 
@@ -199,11 +200,19 @@ def rows(run: Run) -> Iterator[Row]:
 
 def _cases(found: Predictions, stored: StoredRun) -> Iterator[_Case]:
     measured = {(own.mix, own.connections, own.rtt_ms): own for own in mixes_of(stored)}
+    product = _product(stored)
     for predicted in found.cases:
         case = predicted.levels
-        mix = Mix.of(case)
+        mix = Mix.of(case, product)
         own = measured.get((mix, case.connections, case.rtt_ms)) if mix is not None else None
-        yield _Case(predicted, None if own is None else _as_far_as_it_was(own, stored))
+        yield _Case(predicted, mix, None if own is None else _as_far_as_it_was(own, stored))
+
+
+def _product(stored: StoredRun) -> Family:
+    """Whose protocol the run's server speaks: a validation has one."""
+    study = stored.header.study
+    servers = study.levels_of().get("server", ())
+    return family_of(study.product_at(str(servers[0]) if servers else None))
 
 
 def _as_far_as_it_was(own: MeasuredMix, stored: StoredRun) -> MeasuredMix:
@@ -211,7 +220,7 @@ def _as_far_as_it_was(own: MeasuredMix, stored: StoredRun) -> MeasuredMix:
     seen_ms = [
         seen.median_ms
         for record in stored.measured
-        if record.distance is not None and Mix.of(record.trial.case.levels) == own.mix
+        if record.distance is not None and Mix.of(record.trial.case.levels, own.mix.product) == own.mix
         for seen in (record.distance.before, record.distance.after)
         if seen is not None
     ]
@@ -225,7 +234,7 @@ def _costs(case: _Case, run: Run, speeds: Mapping[str, float]) -> Iterator[Row]:
 
     A distance is as long at any speed.
     """
-    predicted, measured = case
+    predicted, measured = case.predicted, case.measured
     if measured is None:
         return
     asked_ms = predicted.levels.rtt_ms
