@@ -241,10 +241,10 @@ class _Driver:
         others = [self._meet(adapter, state, say=True) for state in STATES if state != "right"]
         self._place.states.be("right")
         update = {"statements_on_connect": _statements(right), **_round_trips(right, saying)}
-        known = known.model_copy(update={"met": (saying, *others), **update})
+        logins = tuple(self._logins(adapter))
+        known = known.model_copy(update={"met": (saying, *others), "logins": logins, **update})
         if not self._request.attacks:
             return known
-        known = known.model_copy(update={"logins": tuple(self._logins(adapter))})
         found = [*self._attacks(adapter)]
         shown = [scene for scene, _ in found if scene.over == "TLS" and scene.began_tls]
         takes = any(scene.agreed for scene in shown if scene.trick in AS_SERVER) if shown else None

@@ -216,7 +216,7 @@ def _costs(rows: Sequence[PostgresDriverRow]) -> Table:
 def _cost(cost: Cost | None) -> Cell:
     if cost is None:
         return UNKNOWN
-    return Number(cost.point, cost.low, cost.high, said="{:,.0f}".format, is_whole=True)
+    return Number(cost.point, cost.low, cost.high, said="{:,.0f}".format)
 
 
 def _notes(document: PostgresProbe) -> Iterator[Block]:
