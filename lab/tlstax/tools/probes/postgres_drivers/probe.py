@@ -22,7 +22,8 @@ from tlstax.specimens.resolve import named_server
 from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
-from tlstax.tools.probes.drivers.probe_costs import CostsRun, Measurable, costs_study, measured_costs
+from tlstax.tools.probes.drivers.probe import CostsRun, measured_costs
+from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
 from tlstax.tools.probes.drivers.probed import Way
 from tlstax.tools.probes.postgres_drivers.adapter import STATEMENT, Adapter, Answer, RefusedWord, Told
 from tlstax.tools.probes.postgres_drivers.document import (
