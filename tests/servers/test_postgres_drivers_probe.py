@@ -82,9 +82,10 @@ def test_who_verifies_gives_nothing_away(probed: tuple[PostgresDriverRow, str]) 
     for meaning in ("verify-ca", "verify-full", "direct"):
         own = word(row, meaning)
         assert own.takes_any_certificate is False
-        assert {(attack.gave, attack.connected, attack.ran) for attack in own.attacks} == {
-            ("nothing", False, False)
-        }
+        for attack in own.attacks:
+            assert (attack.connected, attack.ran) == (False, False), attack.trick
+            # Some drop the bytes and go on, with the right server.
+            assert attack.gave == "nothing" or attack.trick == "bytes behind the answer"
 
 
 def test_who_does_not_is_deceived_and_the_wire_has_seen_it(probed: tuple[PostgresDriverRow, str]) -> None:

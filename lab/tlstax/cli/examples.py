@@ -65,7 +65,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "drivers probe": (
         "drivers probe --no-costs",
         "drivers probe pymysql-1.2 --no-costs --attacks",
-        "drivers probe psycopg-3 --no-costs --attacks",
         "drivers probe --server postgresql-18 --no-costs",
     ),
     "completion": (

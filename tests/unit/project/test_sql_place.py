@@ -34,6 +34,8 @@ SQL_ELSEWHERE = {
     "external/sql_tree.py": "reads what users say; it says nothing itself",
     "network/paths/pgbouncer.py": "words for a pooler's console, which is no server",
     "tools/probes/drivers/probed.py": "what probed drivers say",
+    "tools/probes/postgres_drivers/adapter.py": "what probed drivers say",
+    "tools/probes/postgres_drivers/hostile_server.py": "what a server is played that answers them",
     "stats/remedies.py": "lines for administrators to paste; nothing here says them",
     "specimens/mysql_setup.py": "carried out by a server's program before it has a socket or takes a login",
 }
@@ -54,6 +56,7 @@ ROOMS_ELSEWHERE = {
     "specimens/postgres_setup.py": "the same",
     "tools/tls_probe.py": "asks an external server by MySQL's protocol",
     "tools/probes/external_memory.py": "an external server",
+    "tools/probes/postgres_drivers": "drivers of PostgreSQL, whose words and logins are theirs alone",
     "tools/probes/drivers": "drivers of MySQL and MariaDB, whose logins and log are theirs alone",
 }
 """Folders and files outside a product's room that may import from it, and why."""

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from tlstax.clients.choice import ClientProgram, obtain_client
-from tlstax.contract import Account
+from tlstax.contract import Account, Frozen
 from tlstax.mysql import server_tls
 from tlstax.mysql.database import try_login_over_tls
 from tlstax.mysql.statement_log import StatementLog, make_probe_table, statement_log
 from tlstax.observers.turn import turn
 from tlstax.run.bench import Needs, PrivateBench, Wanted, open_private_bench
-from tlstax.run.pipeline import Watcher
+from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
@@ -45,8 +45,8 @@ from tlstax.tools.probes.drivers.probe_costs import (
     ROWS,
     DriverCosts,
     Measurable,
+    costs_of,
     costs_study,
-    measured_costs,
 )
 from tlstax.tools.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
 from tlstax.tools.probes.drivers.probed import (
@@ -372,6 +372,34 @@ class _Probing:
             encrypted=all(view is not None for view in views) if views else None,
             words=done.refusal.words if done.refusal else "",
         )
+
+
+class CostsRun(Frozen):
+    """The run that costs were measured in: its name, why it ended, and the costs of each driver by its name.
+
+    Without a run, `why` says why there is none.
+    """
+
+    run: str | None = None
+    why: str = ""
+    costs: dict[str, DriverCosts] = {}
+    was_interrupted: bool = False
+
+
+def measured_costs(request: Request, store: Callable[[], Store], watcher: Watcher) -> CostsRun:
+    """The costs as a run like any other; where they cannot be measured, it is warned of."""
+    with store() as opened:
+        try:
+            stored = run(request, opened, watcher)
+        except TlstaxError as fault:
+            watcher.warn(f"costs were not measured: {fault.sentence()}")
+            return CostsRun(why=fault.message)
+    return CostsRun(
+        run=stored.header.run,
+        why=stored.stopped_because,
+        costs=costs_of(stored),
+        was_interrupted=stored.status == "interrupted",
+    )
 
 
 def _costs(request: ProbeRequest, budget_s: float, so_far: _SoFar) -> Study | None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from tlstax.contract import Frozen
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.run.pipeline import Watcher, run
-from tlstax.run.preparing import Request
 from tlstax.stats import stats
 from tlstax.stats.series import Blocks, series_of
-from tlstax.store import Store
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import OPTION
-from tlstax.support.errors import TlstaxError
 from tlstax.tools.probes.drivers.probed import Cost
 
 NAME = "drivers"
@@ -55,34 +51,6 @@ class DriverCosts(Frozen):
     encrypted: WayCosts
     steady: bool | None
     warmup_s: float | None
-
-
-class CostsRun(Frozen):
-    """The run that costs were measured in: its name, why it ended, and the costs of each driver by its name.
-
-    Without a run, `why` says why there is none.
-    """
-
-    run: str | None = None
-    why: str = ""
-    costs: dict[str, DriverCosts] = {}
-    was_interrupted: bool = False
-
-
-def measured_costs(request: Request, store: Callable[[], Store], watcher: Watcher) -> CostsRun:
-    """The costs as a run like any other; where they cannot be measured, it is warned of."""
-    with store() as opened:
-        try:
-            stored = run(request, opened, watcher)
-        except TlstaxError as fault:
-            watcher.warn(f"costs were not measured: {fault.sentence()}")
-            return CostsRun(why=fault.message)
-    return CostsRun(
-        run=stored.header.run,
-        why=stored.stopped_because,
-        costs=costs_of(stored),
-        was_interrupted=stored.status == "interrupted",
-    )
 
 
 def costs_study(

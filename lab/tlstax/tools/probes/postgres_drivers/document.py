@@ -62,7 +62,8 @@ class Attack(Frozen):
     `connected` is whether the driver took itself for logged in, by what it then sent or said; `ran` whether
     it said its statement; `in_clear` whether a login in order went on without TLS. `repeats_error` is whether
     its words have those of an error that anybody may have sent. `messages` are those of both sides, in their
-    order, the password masked: the capture.
+    order, the password masked, and `conversations` what was passed on to the real server, by a tap behind
+    the wire: together the capture.
     """
 
     trick: Trick
@@ -74,6 +75,7 @@ class Attack(Frozen):
     repeats_error: bool = False
     words: str = ""
     messages: tuple[Frame, ...] = ()
+    conversations: tuple[Conversation, ...] = ()
 
 
 class OwnLogin(Frozen):

@@ -13,6 +13,7 @@ from tlstax.clients.choice import adapter_command
 from tlstax.contract import Account, TcpEndpoint
 from tlstax.network.tap.opening import open_tap
 from tlstax.observers.turn import turn
+from tlstax.records.capture import Conversation
 from tlstax.run.bench import Needs, PrivateBench, Wanted, open_private_bench
 from tlstax.run.pipeline import Watcher
 from tlstax.run.preparing import Request
@@ -21,9 +22,10 @@ from tlstax.specimens.resolve import named_server
 from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
-from tlstax.tools.probes.drivers.probe_costs import CostsRun, Measurable, costs_study, measured_costs
+from tlstax.tools.probes.drivers.probe import CostsRun, measured_costs
+from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
 from tlstax.tools.probes.drivers.probed import Way
-from tlstax.tools.probes.postgres_drivers.adapter import Adapter, Answer, RefusedWord, Told
+from tlstax.tools.probes.postgres_drivers.adapter import STATEMENT, Adapter, Answer, RefusedWord, Told
 from tlstax.tools.probes.postgres_drivers.document import (
     Attack,
     Met,
@@ -241,10 +243,10 @@ class _Driver:
         others = [self._meet(adapter, state, say=True) for state in STATES if state != "right"]
         self._place.states.be("right")
         update = {"statements_on_connect": _statements(right), **_round_trips(right, saying)}
-        known = known.model_copy(update={"met": (saying, *others), **update})
+        logins = tuple(self._logins(adapter))
+        known = known.model_copy(update={"met": (saying, *others), "logins": logins, **update})
         if not self._request.attacks:
             return known
-        known = known.model_copy(update={"logins": tuple(self._logins(adapter))})
         found = [*self._attacks(adapter)]
         shown = [scene for scene, _ in found if scene.over == "TLS" and scene.began_tls]
         takes = any(scene.agreed for scene in shown if scene.trick in AS_SERVER) if shown else None
@@ -270,7 +272,7 @@ class _Driver:
             outcome=outcome,
             tls_version=encrypted[-1].version if encrypted and outcome == "encrypted" else None,
             words=refusal.words,
-            conversations=tuple(talk.model_copy(update={"frames": ()}) for talk in conversations),
+            conversations=_without_frames(conversations),
         )
 
     def _logins(self, adapter: _Restarting) -> Iterator[OwnLogin]:
@@ -307,17 +309,18 @@ class _Driver:
                 break
 
     def _attack(self, adapter: _Restarting, trick: Trick, over: Over) -> tuple[Scene, Attack]:
-        with self._place.wire.playing(trick, over) as scene:
+        wire, passed_on = self._place.wire, tuple[Conversation, ...]()
+        with open_tap(self._place.endpoint, at=NO_LOCALHOST) as tap, wire.playing(trick, over) as scene:
+            wire.server = tap.entry
             opened, said = _connect(adapter, say=True)
-        connected, ran = scene.connected, scene.ran
+            passed_on = _without_frames(tap.capture().conversations)
+        connected, ran = scene.connected or opened.done, scene.ran
         if trick == "bytes behind the answer":
             # Who went on with the login in order was not deceived.
             connected = scene.connected and scene.mechanism is None
             ran = scene.ran and connected
         elif trick in IN_THE_MIDDLE:
-            connected, ran = opened.done, opened.done and said.done
-        elif opened.done:
-            connected = True
+            ran = any(STATEMENT in own.text for talk in passed_on for own in talk.statements)
         words = (opened if not opened.done else said).words
         return scene, Attack(
             trick=trick,
@@ -329,6 +332,7 @@ class _Driver:
             repeats_error=PLANTED in words,
             words=words,
             messages=tuple(scene.messages),
+            conversations=passed_on,
         )
 
     def _reads_anew(self) -> bool | None:
@@ -380,6 +384,11 @@ def _connect(adapter: _Restarting, *, say: bool) -> tuple[Answer, Answer]:
     if opened.done and usable.is_usable:
         usable.close()
     return opened, said
+
+
+def _without_frames(conversations: Sequence[Conversation]) -> tuple[Conversation, ...]:
+    """How each began and what was asked: their bytes are not needed."""
+    return tuple(talk.model_copy(update={"frames": ()}) for talk in conversations)
 
 
 def _round_trips(opening: Met, saying: Met) -> dict[str, int]:

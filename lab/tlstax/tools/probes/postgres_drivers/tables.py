@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import StringIO
 
+from tlstax.records.capture import Conversation, Frame, Sender
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.tools.probes.drivers.probed import Cost
@@ -216,7 +217,7 @@ def _costs(rows: Sequence[PostgresDriverRow]) -> Table:
 def _cost(cost: Cost | None) -> Cell:
     if cost is None:
         return UNKNOWN
-    return Number(cost.point, cost.low, cost.high, said="{:,.0f}".format, is_whole=True)
+    return Number(cost.point, cost.low, cost.high, said="{:,.0f}".format)
 
 
 def _notes(document: PostgresProbe) -> Iterator[Block]:
@@ -260,7 +261,9 @@ COLUMNS = (
     "connected",
     "ran",
     "words",
+    "wire",
 )
+"""`wire` is what crossed it, in the names of its messages: `>` from the driver, `<` from the server."""
 
 
 def csv_text(document: PostgresProbe) -> str:
@@ -283,13 +286,19 @@ def csv_text(document: PostgresProbe) -> str:
 
 def _csv_rows(word: WordRow) -> Iterator[dict[str, object]]:
     for met in word.met:
-        yield {"by": met.server, "outcome": met.outcome, "words": met.words}
+        yield {
+            "by": met.server,
+            "outcome": met.outcome,
+            "words": met.words,
+            "wire": " | ".join(map(_heard, met.conversations)),
+        }
     for login in word.logins:
         yield {
             "by": "login in order",
             "over": login.over,
             "outcome": login.mechanism or "",
             "words": login.words,
+            "wire": _messages(login.messages),
         }
     for attack in word.attacks:
         yield {
@@ -299,7 +308,27 @@ def _csv_rows(word: WordRow) -> Iterator[dict[str, object]]:
             "connected": attack.connected,
             "ran": attack.ran,
             "words": attack.words,
+            "wire": " | ".join((_messages(attack.messages), *map(_heard, attack.conversations))),
         }
+
+
+def _messages(frames: Sequence[Frame]) -> str:
+    """The messages of both sides, without what a server tells of itself at the end of a login."""
+    shown = (frame for frame in frames if frame.what not in _TOLD)
+    return " ".join(f"{_SIGNS[frame.sender]}{frame.what.replace(' ', '_')}" for frame in shown)
+
+
+_SIGNS: Mapping[Sender, str] = {"client": ">", "server": "<"}
+_TOLD = frozenset({"ParameterStatus", "BackendKeyData"})
+
+
+def _heard(talk: Conversation) -> str:
+    """What a tap heard of a connection: how it began, its TLS, and what was asked in the clear."""
+    encrypted = (
+        [f"TLS {talk.tls.version} {talk.tls.cipher}"] if talk.tls is not None and talk.tls.finished else []
+    )
+    asked = [" ".join(own.text.split()) or own.command for own in talk.statements]
+    return ", ".join((*talk.login, *encrypted, *asked))
 
 
 def _harmless(value: object) -> object:

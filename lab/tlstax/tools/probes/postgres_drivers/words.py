@@ -109,8 +109,13 @@ def _own(meaning: Meaning, **options: str) -> Word:
 
 
 def _pgjdbc(name: str) -> Iterator[Word]:
-    """Those of version 42.2 are the six alone."""
+    """Version 42.2 has the six and a factory alone."""
     yield from _modes("sslmode=")
+    yield Word(
+        "system",
+        "sslmode=verify-full sslfactory=…DefaultJavaSSLFactory",
+        options={"sslmode": "verify-full", "sslfactory": "org.postgresql.ssl.DefaultJavaSSLFactory"},
+    )
     if DRIVERS[name].begins_tls:
         yield _own("bound", sslmode="require", channelBinding="require")
         yield _own("scram", sslmode="require", requireAuth="scram-sha-256")
