@@ -20,7 +20,7 @@ from tlstax.run.external import ExternalRequest, check_clients
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import check_server_name, default_server, named_server
 from tlstax.specimens.sessions import open_session
-from tlstax.study import Study
+from tlstax.study import Level, Study
 from tlstax.study.changes import without_plaintext
 from tlstax.study.exclusions import BY_RELEASE
 from tlstax.study.factor import is_specimen_name
@@ -160,7 +160,7 @@ def _as_they_can(study: Study, accesses: Mapping[str | None, ExternalAccess]) ->
         return study
     changed = rebuilt(study, SERVER, servers={**study.servers, **known})
     left = {case.tls for case in changed.included()}
-    before = {(case.server, case.tls) for case in study.included()}
+    before: set[tuple[Level | None, Level | None]] = {(case.server, case.tls) for case in study.included()}
     for levels, exclusion in changed.excluded():
         if (levels.get(SERVER), levels.get("tls")) not in before or levels["tls"] not in BY_RELEASE:
             continue

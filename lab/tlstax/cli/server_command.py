@@ -21,7 +21,6 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import AdviseOptions, InspectOptions, ProbeOptions
 from tlstax.cli.streams import show_found, terminal_width
 from tlstax.cli.target_servers import (
-    check_known_product,
     external_url,
     is_of_postgresql,
     needs_external,
