@@ -48,6 +48,9 @@ def test_a_planted_cost_comes_out_within_its_interval_and_a_planted_nothing_does
         assert ratio.low < expected < ratio.high
         assert ratio.high / ratio.low < 1.1
         assert row.baseline["slice_ms"] == row.case["slice_ms"], "slices with slices, windows with windows"
+        assert row.value is not None
+        assert row.baseline_value is not None
+        assert row.value / row.baseline_value == pytest.approx(ratio.point, rel=0.05)
     for row in found(ran(), outcome=RATE):
         assert row.ratio.point == pytest.approx(2, rel=0.05)
 

@@ -254,6 +254,8 @@ def test_every_outcome_has_a_metric_of_its_own() -> None:
         for end in ("", "low", "high")
     ]
     assert len(set(names)) == len(names)
+    assert "tlstax_statements_per_op" in names, "a number without a unit has none in its name"
+    assert [name for name in names if name.endswith("_")] == []
 
 
 def test_what_a_server_says_of_itself_does_no_harm() -> None:
