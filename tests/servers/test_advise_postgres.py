@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from lent_postgres import PASSWORD, Lent, as_owner, lent
+from pg8000 import native
 
-from tlstax.network.paths.design import Ends
-from tlstax.network.paths.opening import open_path
+from tlstax.network.paths.design import Ends, own_command
+from tlstax.network.paths.opening import obtain_path, open_path
 from tlstax.postgres import accounts
+from tlstax.specimens import catalogue, shelf, unprivileged
+from tlstax.specimens.processes import free_ports
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.topics.advice.advise import Advice
+from tlstax.topics.advice.advise import Advice, steps_for
 
 WITHIN_S = 300.0
 UNMEASURED = ("--budget", "off", "--there", "off")
@@ -86,3 +92,68 @@ def test_a_pooler_that_comes_in_the_clear_is_named_from_its_front(
     first = found.inspected.concerns[0]
     assert first.what == "the pooler in front comes to the server in the clear"
     assert first.danger == "unsafe"
+
+
+def test_the_lines_for_pgbouncer_make_one_that_encrypts_both_ways(house: Lent) -> None:
+    """With the files and the addresses of what is here in place of those that are made up."""
+    server, who = house.server, unprivileged.user("PgBouncer")
+    ((secret,),) = as_owner(server, "SELECT rolpassword FROM pg_authid WHERE rolname = 'app'")
+    (step,) = [own for own in steps_for("pool", server.version) if own.where.startswith("pgbouncer.ini")]
+    obtain_path("pgbouncer", lambda _: None)
+    kept = shelf.present(catalogue.PGBOUNCER)
+    assert kept is not None
+    (port,) = free_ports(1)
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder, files = Path(name), server.certificates
+        text = "\n".join(step.lines)
+        for made_up, real in {
+            "db.example port=5432": f"127.0.0.1 port={server.endpoint().port}",
+            "listen_addr = *": f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir = {folder}",
+            "/etc/pgbouncer/userlist.txt": f"{folder}/users",
+            "/path/to/pgbouncer-key.pem": f"{folder}/key.pem",
+            "/path/to/pgbouncer-cert.pem": f"{folder}/certificate.pem",
+            "/path/to/authority.pem": f"{folder}/authority.pem",
+        }.items():
+            assert made_up in text
+            text = text.replace(made_up, real)
+        for file, content in {
+            "pgbouncer.ini": f"{text}\n",
+            "users": f'"app" "{secret}"\n',
+            "key.pem": files.key_file.read_text(),
+            "certificate.pem": files.certificate_file.read_text(),
+            "authority.pem": files.ca_file.read_text(),
+        }.items():
+            (folder / file).write_text(content)
+        unprivileged.give_away(folder, who)
+        command = own_command(kept, kept.program, [str(folder / "pgbouncer.ini")])
+        with subprocess.Popen([*unprivileged.entering(who), *command], stderr=subprocess.DEVNULL) as pooler:
+            try:
+                assert is_encrypted_behind(port)
+                with pytest.raises(native.DatabaseError, match="SSL required"):
+                    through(port, ssl_context=False)
+            finally:
+                pooler.terminate()
+
+
+def is_encrypted_behind(port: int) -> bool:
+    """Whether the pooler's own connection is over TLS, by the server's word to a client over TLS."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    deadline = time.monotonic() + WITHIN_S
+    while True:
+        try:
+            connection = through(port, ssl_context=context)
+        except native.InterfaceError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        else:
+            break
+    ((encrypted,),) = connection.run("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+    connection.close()
+    return bool(encrypted)
+
+
+def through(port: int, ssl_context: ssl.SSLContext | bool) -> native.Connection:
+    return native.Connection(
+        "app", host="127.0.0.1", port=port, password=PASSWORD, database="scratch", ssl_context=ssl_context
+    )

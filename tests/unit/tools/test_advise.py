@@ -23,7 +23,7 @@ from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.tools import advice as advice_module
-from tlstax.tools.advice import AdviceRequest, advise, connections_made, spent_words
+from tlstax.tools.advice import AdviceRequest, advise, connections_made, spared_by_hashing_less, spent_words
 from tlstax.topics.advice.advise import Advice
 from tlstax.topics.prediction.model import SERVER_CPU
 from tlstax.topics.prediction.other_machines import shipped_parts, unscaled
@@ -219,3 +219,13 @@ def fake_run_of(records: tuple[object, ...]) -> StoredRun:
     return StoredRun.model_validate(
         {"header": fake_header(STUDY), "status": "complete", "stopped_because": "", "trials": records}
     )
+
+
+def test_what_hashing_less_spares_grows_with_what_it_was() -> None:
+    assert spared_by_hashing_less(None) is None
+    assert spared_by_hashing_less(4096) is None
+    less, more = spared_by_hashing_less(50_000), spared_by_hashing_less(500_000)
+    assert less is not None
+    assert more is not None
+    assert 0 < less.point < more.point
+    assert (less.low, less.high) == (less.point / 2, None)
