@@ -8,6 +8,7 @@ import pytest
 
 from inspected_servers import asked, certificate, inspected, program, use, view
 from made_advice import advice as made_advice
+from tlstax.postgres.use_counters import PERMIT
 from tlstax.results.inspection import Asked, ConnectPhase, InspectedServer
 from tlstax.results.interval import Interval
 from tlstax.topics.advice.advise import (
@@ -194,3 +195,21 @@ def test_lines_are_postgresql_s_and_public(change: Change) -> None:
     assert not any(word in said for word in ("my.cnf", "mysqld", "PERSIST", "ALTER INSTANCE"))
     own = ranked(server())["pool"].model_copy(update={"change": change, "steps": steps})
     assert redacted(made_advice(changes=(own,))).changes[0].steps == steps
+
+
+def test_what_postgresql_says_of_who_is_connected_is_public_but_for_their_names() -> None:
+    came = program(2).model_copy(
+        update={"client": "", "version": "", "program": "orders", "transport": "TCP/IP (loopback)", "tls": ""}
+    )
+    found = server(programs=(came,))
+    unread = ("how 3 of those that are connected came, and whether by TLS; " + PERMIT,)
+    inside = found.inside.model_copy(update={"unread": unread})
+    word = found.word.model_copy(update={"password_encryption": "md5", "pooler_leg": "TLS"})
+    shared = redacted(
+        made_advice(inspected=found.model_copy(update={"inside": inside, "word": word}))
+    ).inspected
+    (own,) = shared.inside.programs
+    assert (own.program, own.transport) == ("(left out)", "TCP/IP (loopback)")
+    assert shared.inside.unread == unread
+    assert (shared.word.password_encryption, shared.word.pooler_leg) == ("md5", "TLS")
+    assert shared.word.scram_iterations == 4096
