@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lent_postgres import PASSWORD, Lent, as_owner, lent
+from lent_postgres import HOSTS, PASSWORD, Lent, as_owner, hosts_are, lent, make_role
 from pg8000 import native
 
 from tlstax.network.paths.design import Ends, own_command
@@ -27,6 +27,7 @@ from tlstax.specimens.sessions import Session
 from tlstax.topics.advice.advise import Advice, steps_for
 
 WITHIN_S = 300.0
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "advising-postgresql.md"
 UNMEASURED = ("--budget", "off", "--there", "off")
 
 
@@ -76,6 +77,18 @@ def test_a_password_that_is_hashed_too_often_is_found_with_what_that_costs(
     assert own.seen == "each login hashes the password 60,000 times"
     assert own.saving.client_cpu_us is not None
     assert own.saving.client_cpu_us.point > 0
+
+
+def test_who_is_let_in_is_told_to_an_account_that_is_granted_it(house: Lent, tmp_path: Path) -> None:
+    """By the statements of docs/advising-postgresql.md."""
+    (line,) = [line for line in PAGE.read_text().splitlines() if "GRANT SELECT ON pg_hba_file_rules" in line]
+    granting = line.split("`")[1].replace(" user;", " app;")
+    make_role(house.server, "boss", "SUPERUSER")
+    house.app(*granting.removesuffix(";").split("; "), user="boss")
+    hosts_are(house.server, HOSTS, "host all nobody 10.0.0.0/8 trust")
+    first, *_ = advice(house.url(), tmp_path, *UNMEASURED).inspected.concerns
+    assert (first.danger, first.what) == ("unsafe", "pg_hba.conf trusts clients over TCP (trust)")
+    assert any("hostssl all all all scram-sha-256" in step.lines for step in first.steps)
 
 
 def test_a_pooler_that_comes_in_the_clear_is_named_from_its_front(

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from fake_trials import TAX_TRUTHS, Truth, fake_header, fake_record
-from inspected_servers import certificate, inspected, program, use, view
+from inspected_servers import asked, certificate, inspected, program, use, view
 from tlstax.external.access import ExternalAccess, parse_url
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
 from tlstax.plan.order import blocks
@@ -229,3 +229,27 @@ def test_what_hashing_less_spares_grows_with_what_it_was() -> None:
     assert more is not None
     assert 0 < less.point < more.point
     assert (less.low, less.high) == (less.point / 2, None)
+
+
+def test_a_postgresql_s_groups_are_set_on_one_like_it_and_no_session_is_resumed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planted = inspected(
+        default=view("1.3", hello_retry=True), version="PostgreSQL 18.4", resumes=(), chain=(certificate(),)
+    )
+    taken = asked("group", "P-384", taken=view())
+    studies: list[Study] = []
+
+    def measure(request: Request) -> StoredRun:
+        studies.append(request.study)
+        return run_of(request)
+
+    found = advice(monkeypatch, planted.model_copy(update={"asked": (*planted.asked, taken)}), measure)
+    like_it, there = studies
+    assert found.stand_in == "postgresql-18"
+    assert set(like_it.levels_of()["configuration"]) == {"ssl_groups=secp384r1", "default"}
+    assert set(like_it.levels_of()["resumption"]) == {"off"}
+    assert "configuration" not in there.levels_of()
+    assert set(there.levels_of()["group"]) == {"default"}, "clients cannot offer what it does not take"
+    assert [own.change for own in found.advised] == ["groups"]
+    assert found.advised[0].saving.server_share is not None
