@@ -199,7 +199,7 @@ class _Measuring:
         found = measured(series_of(stored), changes, SERVER_CPU, luck=PROCESSES)
         if now.hello_retry and found is not None and not is_asked_twice(stored, changes):
             self.not_measured.append(f"P-256 first: {stand_in} asks for no second ClientHello")
-            return found.without("group")
+            return found.without("group").without("groups")
         return found
 
     def parts_like(self, stand_in: str | None) -> Calibrated | None:

@@ -383,3 +383,25 @@ def test_no_password_is_in_a_description() -> None:
     assert "s3cret" not in repr(settled(URL, given_password=GivenPassword(b"s3cret")))
     assert "NUL" in refused(URL, given_password=GivenPassword(b"a\0b"))
     assert "is not UTF-8" in refused(URL, given_password=GivenPassword(None, b"\xe9"))
+
+
+@pytest.mark.parametrize(
+    ("rest", "by"),
+    [
+        ("", ""),
+        ("?sslmode=prefer", "sslmode"),
+        ("?sslmode=require", "sslmode"),
+        ("?sslmode=disable", "sslmode"),
+    ],
+)
+def test_the_word_by_which_nobody_verifies_is_known_where_it_was_said(rest: str, by: str) -> None:
+    said = settled(f"{URL}{rest}").tls.unverified_by
+    assert said.startswith(by)
+    assert bool(said) == bool(by)
+
+
+def test_who_verifies_has_no_such_word(tmp_path: Path) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_text("")
+    for mode in ("verify-ca", "verify-full"):
+        assert not settled(f"{URL}?sslmode={mode}&sslrootcert={quote(str(file))}").tls.unverified_by

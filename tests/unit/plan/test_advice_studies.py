@@ -52,9 +52,32 @@ def test_a_server_with_the_cheapest_key_needs_no_second_process() -> None:
     assert study.levels_of()["certificate"] == ("ec-p256",)
 
 
+def test_a_postgresql_s_groups_are_changed_beside_plaintext_on_both_processes() -> None:
+    there = changes_there("1.3", None, answer_bytes=120, resumes=False, retried=True, direct=True)
+    assert set(there.changed) == {"pool", "group", "direct"}
+    assert there.changed["direct"]["tls"] == "1.3-direct"
+    for option, offered in (
+        ("ssl_groups=prime256v1", "default"),
+        ("ssl_ecdh_curve=secp384r1", "P-256-first"),
+    ):
+        changes = changes_like_it(there, "ec-p256", resumes=False, groups=option)
+        assert set(changes.changed) == {*there.changed, "clear", "groups", "clear of groups"}
+        assert changes.now["configuration"] == changes.changed["pool"]["configuration"] == option
+        mended = changes.changed["groups"]
+        assert (mended["configuration"], mended["group"]) == ("default", offered)
+        assert changes.changed["clear of groups"]["configuration"] == "default"
+        study = study_like_it(changes, "postgresql-18", 60)
+        assert all(takes_turns(case.levels, study) for case in cases(study))
+    assert "resumption" not in changes_like_it(there, "ec-p256", resumes=False).changed
+
+
 @pytest.mark.parametrize(
     ("version", "specimen"),
     [
+        ("PostgreSQL 18.4", "postgresql-18"),
+        ("PostgreSQL 15.18 (Debian 15.18-0+deb12u1)", "postgresql-15"),
+        ("PostgreSQL 10.23", "postgresql-10"),
+        ("PostgreSQL 19devel", "postgresql-18"),
         ("9.7.4", "mysql-9.7"),
         ("8.0.36-28", "mysql-8.0.33"),
         ("8.4.2", "mysql-8.0.33"),

@@ -94,3 +94,11 @@ def test_recorded_connections_are_counted_by_their_encryption() -> None:
         ConnectionsSeen(connections=5, version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384"),
         ConnectionsSeen(connections=1, version=None, cipher=None),
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"), [("scram-sha-256", "scram-sha-256"), ("md5", "md5"), ("on", "md5"), (None, None)]
+)
+def test_how_passwords_are_kept_is_told_in_one_word(said: str | None, kept: str | None) -> None:
+    rows = [] if said is None else [("password_encryption", said)]
+    assert server_facts.password_encryption(AnsweringDatabase({"password_encryption": rows})) == kept

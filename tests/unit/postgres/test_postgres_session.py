@@ -93,3 +93,23 @@ def test_a_lock_is_not_waited_for_longer_than_asked() -> None:
     assert not session.NamedLock("x").take(taken)
     with pytest.raises(SqlError, match="gone"):
         session.NamedLock("x").take(AnsweringDatabase({"pg_try": SqlError("08006", "gone")}))
+
+
+@pytest.mark.parametrize(
+    ("number", "came", "leg"),
+    [
+        (41, "TLS", None),
+        (7, "TLS", "TLS"),
+        (7, "tcp", "in the clear"),
+        (7, "", "Unix socket"),
+    ],
+)
+def test_how_a_pooler_came_to_the_server_is_the_server_s_word(
+    number: int, came: str, leg: str | None
+) -> None:
+    server = Guarded({"pg_stat_ssl": [(came,)], "SELECT pg_backend_pid()": [(number,)]})
+    assert session.pooler_leg(server) == leg
+
+
+def test_of_a_pooler_that_has_gone_nothing_is_told() -> None:
+    assert session.pooler_leg(Guarded({"pg_stat_ssl": [], "SELECT pg_backend_pid()": [(7,)]})) is None

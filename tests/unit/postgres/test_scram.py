@@ -104,3 +104,10 @@ def test_no_two_clients_have_a_nonce() -> None:
 def test_md5_is_as_documented() -> None:
     """concat('md5', md5(concat(md5(concat(password, username)), random-salt)))."""
     assert scram.md5_proof(b"ann", b"secret", b"salt") == b"md5b8f5ba9f485dba302ec0963f7ee9ba8f"
+
+
+def test_how_often_the_password_is_hashed_is_known_once_the_server_has_said_it() -> None:
+    own = client()
+    assert own.iterations == 0
+    own.final(FIRST.replace(b"i=4096", b"i=5000"))
+    assert own.iterations == 5000

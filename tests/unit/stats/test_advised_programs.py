@@ -20,7 +20,8 @@ DOCS = Path(__file__).resolve().parents[3]
 @pytest.mark.parametrize("family", get_args(Family))
 def test_every_driver_has_its_lines_once(family: Family) -> None:
     named = [driver for own in all_programs(family) for driver in own.drivers]
-    assert sorted(named) == sorted(speaking(family))
+    assert len(named) == len(set(named))
+    assert set(named) >= set(speaking(family))
 
 
 @pytest.mark.parametrize("family", get_args(Family))

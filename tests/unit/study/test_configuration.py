@@ -43,6 +43,12 @@ def test_a_private_server_stays_in_its_place(name: str) -> None:
     assert why_not(f"performance_schema=OFF {name}=1") is not None
 
 
+def test_on_which_groups_a_postgresql_agrees_keeps_it_in_its_place() -> None:
+    assert why_not("ssl_groups=X25519:prime256v1") is None
+    assert why_not("ssl-ecdh-curve=secp384r1") is None
+    assert why_not("ssl_group=x") is not None
+
+
 @pytest.mark.parametrize(
     "level", ["", "x", "=1", "x=", "a=1  b=2", "a=1\nb=2", "--a=1", "a=1 b", "a-b=1 a_b=2"]
 )

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from fake_trials import TAX_TRUTHS, Truth, fake_header, fake_record
-from inspected_servers import certificate, inspected, program, use, view
+from inspected_servers import asked, certificate, inspected, program, use, view
 from tlstax.external.access import ExternalAccess, parse_url
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
 from tlstax.plan.order import blocks
@@ -23,7 +23,7 @@ from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.tools import advice as advice_module
-from tlstax.tools.advice import AdviceRequest, advise, connections_made, spent_words
+from tlstax.tools.advice import AdviceRequest, advise, connections_made, spared_by_hashing_less, spent_words
 from tlstax.topics.advice.advise import Advice
 from tlstax.topics.prediction.model import SERVER_CPU
 from tlstax.topics.prediction.other_machines import shipped_parts, unscaled
@@ -219,3 +219,37 @@ def fake_run_of(records: tuple[object, ...]) -> StoredRun:
     return StoredRun.model_validate(
         {"header": fake_header(STUDY), "status": "complete", "stopped_because": "", "trials": records}
     )
+
+
+def test_what_hashing_less_spares_grows_with_what_it_was() -> None:
+    assert spared_by_hashing_less(None) is None
+    assert spared_by_hashing_less(4096) is None
+    less, more = spared_by_hashing_less(50_000), spared_by_hashing_less(500_000)
+    assert less is not None
+    assert more is not None
+    assert 0 < less.point < more.point
+    assert (less.low, less.high) == (less.point / 2, None)
+
+
+def test_a_postgresql_s_groups_are_set_on_one_like_it_and_no_session_is_resumed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planted = inspected(
+        default=view("1.3", hello_retry=True), version="PostgreSQL 18.4", resumes=(), chain=(certificate(),)
+    )
+    taken = asked("group", "P-384", taken=view())
+    studies: list[Study] = []
+
+    def measure(request: Request) -> StoredRun:
+        studies.append(request.study)
+        return run_of(request)
+
+    found = advice(monkeypatch, planted.model_copy(update={"asked": (*planted.asked, taken)}), measure)
+    like_it, there = studies
+    assert found.stand_in == "postgresql-18"
+    assert set(like_it.levels_of()["configuration"]) == {"ssl_groups=secp384r1", "default"}
+    assert set(like_it.levels_of()["resumption"]) == {"off"}
+    assert "configuration" not in there.levels_of()
+    assert set(there.levels_of()["group"]) == {"default"}, "clients cannot offer what it does not take"
+    assert [own.change for own in found.advised] == ["groups"]
+    assert found.advised[0].saving.server_share is not None

@@ -555,12 +555,77 @@ POSTGRESQL = WORD.model_copy(update={"version": "PostgreSQL 18.4", "account_plug
             ],
         ),
         ({"account_plugin": "md5"}, ["this account logs in by md5"]),
+        (
+            {"password_encryption": "md5"},
+            ["passwords that are set from now on are kept by md5 (password_encryption)"],
+        ),
+        ({"password_encryption": "scram-sha-256", "pooler_leg": "TLS"}, []),
+        ({"pooler_leg": "Unix socket"}, []),
+        ({"pooler_leg": "in the clear"}, ["the pooler in front comes to the server in the clear"]),
     ],
 )
 def test_how_postgresql_lets_clients_in(changes: dict[str, Any], said: list[str]) -> None:
     word = POSTGRESQL.model_copy(update=changes)
     found = inspected(chain=(certificate(),)).model_copy(update={"word": word, "at": NOW.isoformat()})
     assert [own.what for own in concerns(found, host="db.example", is_verified=True)] == said
+
+
+def judged(**changes: object) -> list[Concern]:
+    """The concerns of a PostgreSQL of which something is otherwise."""
+    found = inspected(chain=(certificate(),)).model_copy(
+        update={"word": POSTGRESQL, "at": NOW.isoformat(), **changes}
+    )
+    return list(concerns(found, host="db.example", is_verified=True))
+
+
+@pytest.mark.parametrize(
+    ("transport", "tls", "said"),
+    [
+        ("TCP/IP", "", ("unsafe", "2 connections of app came without TLS")),
+        ("TCP/IP (loopback)", "", ("weak", "2 connections of app came without TLS over loopback")),
+        ("TCP/IP", "TLSv1.3", None),
+        ("Socket", "", None),
+        ("", "", None),
+    ],
+)
+def test_who_came_to_a_postgresql_without_tls_is_named(
+    transport: str, tls: str, said: tuple[str, str] | None
+) -> None:
+    came = program(2).model_copy(update={"transport": transport, "tls": tls})
+    inside = inspected(programs=(came,)).inside
+    found = [(own.danger, own.what) for own in judged(inside=inside)]
+    assert found == ([said] if said else [])
+    own = next(iter(judged(inside=inside)), None)
+    assert own is None or any("hostssl all all all" in line for step in own.steps for line in step.lines)
+    without = inspected(programs=(came,)).model_copy(update={"at": NOW.isoformat()})
+    assert not any("came without TLS" in own.what for own in concerns(without, host="db")), (
+        "MySQL counts that"
+    )
+
+
+def test_a_postgresql_without_tls_is_given_it_and_a_pooler_by_its_own_option() -> None:
+    (own,) = judged(offers_tls=False, chain=())
+    assert any("ssl = on" in step.lines for step in own.steps)
+    pooler = POSTGRESQL.model_copy(update={"pooler_leg": "TLS"})
+    (other,) = judged(offers_tls=False, chain=(), word=pooler)
+    assert (other.remedy, other.steps) == ("have the pooler offer it (client_tls_sslmode)", ())
+
+
+def test_an_address_that_verifies_nothing_is_named() -> None:
+    found = inspected(chain=(certificate(),)).model_copy(update={"word": POSTGRESQL, "at": NOW.isoformat()})
+    said = concerns(found, host="db.example", is_verified=True, unverified_by="sslmode=require in the URL")
+    assert [(own.danger, own.what) for own in said] == [
+        ("weak", "sslmode=require in the URL does not verify the server")
+    ]
+
+
+def test_the_groups_of_a_postgresql_are_mended_where_it_has_a_list_of_them() -> None:
+    for version, mended in (("PostgreSQL 18.4", True), ("PostgreSQL 17.2", False)):
+        asked_twice = VIEW.model_copy(update={"hello_retry": True})
+        default = Asked(topic="default", name="a client left to itself", agreed=asked_twice)
+        word = POSTGRESQL.model_copy(update={"version": version})
+        (own,) = payments(inspected().model_copy(update={"asked": (default,), "word": word}))
+        assert any("ssl_groups" in line for step in own.steps for line in step.lines) == mended
 
 
 def test_a_postgresql_is_spoken_of_in_its_own_words() -> None:

@@ -32,7 +32,7 @@ SERVER, NAME = "the server", "(left out)"
 
 _ROOMS = (
     "topics/advice", "stats", "topics/inspection", "results/inspection", "tools/inspection", "tools/advice",
-    "external", "run", "support", "study", "plan", "specimens", "mysql", "clients", "contract",
+    "external", "run", "support", "study", "plan", "specimens", "mysql", "postgres", "clients", "contract",
 )  # fmt: skip
 """Where sentences of an advice come from."""
 

@@ -120,12 +120,12 @@ def concerns(  # noqa: PLR0913 (what is known of the server beside the document)
     that one was verified, `unverified_by` by which word of the user's own none is.
     """
     now = datetime.fromisoformat(found.at)
-    said = [*_of_refusal(found, words_of(found), refused, refused_certificate), *_of_handshakes(found)]
+    said = [*_of_refusal(found, words_of(found), refused, refused_certificate)]
+    said += [*_of_logins(found), *_of_clear_programs(found), *_of_handshakes(found)]
     said += [own for certificate in path(found.chain) for own in _of_certificate(certificate, now)]
     words = words_of(found)
     said += [own for certificate in found.chain[:1] for own in _of_identity(certificate, host, words)]
     said += _of_chain(found.chain, words, is_verified=is_verified or bool(refused_certificate))
-    said += _of_logins(found)
     said += _of_programs(found, now)
     if unverified_by and found.offers_tls:
         said.append(
@@ -364,8 +364,7 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
 
 
 def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
-    """Who is connected in the clear, and who over TLS although this certificate proves no server."""
-    yield from _of_clear_programs(found)
+    """Who is connected over TLS although this certificate proves no server."""
     ended = any(datetime.fromisoformat(own.not_after) <= now for own in found.chain[:1])
     blind = [own for own in found.inside.programs if own.tls and own.transport != "Socket"]
     if not ended or not blind:
