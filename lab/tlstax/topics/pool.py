@@ -19,7 +19,7 @@ from tlstax.stats.series import LADDER, Series, pooled
 from tlstax.stats.wording import alike, percent, subject_label, tls_label, with_ends
 from tlstax.study import Pool, workloads
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_names import key_of
+from tlstax.study.level_names import DIRECT, key_of, path_words
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
 from tlstax.topics.core import columns
@@ -116,7 +116,9 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
 
 
 def _side(row: Row) -> str:
-    return f"{row.case.get('server', 'the server')}, {tls_label(row.case)}"
+    path = row.case.get("path", DIRECT)
+    through = "" if path == DIRECT else f", {path_words(path)}"
+    return f"{row.case.get('server', 'the server')}, {tls_label(row.case)}{through}"
 
 
 def rounded(operations: Interval) -> str:
