@@ -6,12 +6,18 @@ from math import exp
 
 import pytest
 
+from fake_trials import Truth, fake_run, kept, reconnecting
 from tlstax.plan.order import cases
+from tlstax.records.window import ProcessUse, Window
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
 from tlstax.stats.series import Series
-from tlstax.study import Case, Level, Levels, load_study, within
+from tlstax.study import Case, Level, Levels, load_study, override, within
 from tlstax.study.factors import CaseLevels
+from tlstax.study.tls_levels import POOLS
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.core.table import Table
 from tlstax.topics.poolers import TOPIC
 from tlstax.topics.statements import statement_rows
 from told_runs import run_of
@@ -176,3 +182,48 @@ def test_a_published_statement_is_judged_by_what_its_two_sides_came_to(name: str
         )
         assert len(judged) == 1
         assert own.judgement == ("held" if times > statement.by else "did not hold")
+
+
+POOLER_US, DIRECT_US, LENT_US, TRANSACTION_US = 600.0, 4000.0, 200.0, 500.0
+"""CPU time of a connection at the pooler, at the server, and there behind a pooler; and of a transaction."""
+
+
+def truth(case: Case) -> Truth:
+    if case.levels["workload"] != "reconnect":
+        return kept(1000.0, TRANSACTION_US, 50.0, record_bytes=0)
+    server_us = DIRECT_US if case.levels["path"] == "direct" else LENT_US
+    return reconnecting(1000.0, server_us, 100.0, handshake=0.0)
+
+
+def test_the_study_is_answered_by_what_the_pooler_costs_and_what_a_connection_is_worth() -> None:
+    """Connections of either way are told apart by it, and what the pooler used is in its own column."""
+    study = override(override(STUDY, "path", ["direct", "pgbouncer-terminate"]), "connections", ["8"])
+    run = fake_run(study, number_of_blocks=4, noise=0.004, truth=truth, invalid=False)
+    trials = tuple(
+        record.model_copy(
+            update={
+                "window": Window(
+                    took_s=1.0, path=ProcessUse(cpu_total_us=POOLER_US * record.watched_operations)
+                )
+            }
+        )
+        if record.trial.case.levels["path"] in POOLS
+        else record
+        for record in run.trials
+    )
+    found = document(run.model_copy(update={"trials": trials}))
+    first, *rest = headline(found)
+    assert first.startswith(
+        "TLS 1.3, through PgBouncer, which ends TLS: a connection costs the pooler 600 µs"
+    )
+    assert "it spares the server 95" in first
+    worth = {line.split(":")[0]: line for line in rest}
+    assert list(worth) == [
+        "postgresql-18, plaintext",
+        "postgresql-18, TLS 1.3",
+        "postgresql-18, TLS 1.3, through PgBouncer, which ends TLS",
+    ]
+    assert "costs the server as much CPU time as 8" in worth["postgresql-18, TLS 1.3"]
+    (section,) = TOPIC.sections(found.topics["poolers"], found)
+    (table,) = (block for block in section.blocks if isinstance(block, Table))
+    assert [line[0] for line in table.rows] == [row.label for row in found.rows_of("poolers", "pooler_busy")]
