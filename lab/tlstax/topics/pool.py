@@ -89,9 +89,13 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
 
 
 def _to_plaintext(series: Series, steps: Steps) -> Interval | None:
-    """What TLS does to this cost on the same server; None for plaintext itself."""
+    """What TLS does to this cost on the same server; None for plaintext itself.
+
+    None as well where plaintext took another path: the two differ by more than TLS.
+    """
     first = next(iter(steps.values()))
-    if first.get("tls", "off") == "off":
+    path, plaintext_path = (at.get("path", DIRECT) for at in (first, series.own_baseline(first)))
+    if first.get("tls", "off") == "off" or path != plaintext_path:
         return None
     own = {
         step: series.log_ratios(levels, series.own_baseline(levels), CPU) for step, levels in steps.items()

@@ -1,9 +1,9 @@
 """What a pooler costs beside its clients and its server, and when its one thread has no time left.
 
-PgBouncer has one thread (its FAQ: one core, and several processes for more). So a connection that costs it
-c µs of CPU time leaves room for 1,000,000/c of them a second, wherever it runs; and where it works for most
-of the time, more connections only wait for it. How busy it was is its CPU time of an operation by the
-operations of a second, of the same block.
+PgBouncer has one thread; for more processors several of it share a port ("config", `so_reuseport`). So a
+connection that costs it c µs of CPU time leaves room for 1,000,000/c of them a second, wherever it runs; and
+where it works for most of the time, more connections only wait for it. How busy it was is its CPU time of an
+operation by the operations of a second, of the same block.
 """
 
 from __future__ import annotations

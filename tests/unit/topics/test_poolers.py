@@ -224,6 +224,10 @@ def test_the_study_is_answered_by_what_the_pooler_costs_and_what_a_connection_is
         "postgresql-18, TLS 1.3, through PgBouncer, which ends TLS",
     ]
     assert "costs the server as much CPU time as 8" in worth["postgresql-18, TLS 1.3"]
+    of_tls = found.rows_of("pool", "made_to_plaintext")
+    assert [row.case["path"] for row in of_tls] == ["direct"], (
+        "through a pooler there is more than TLS between"
+    )
     (section,) = TOPIC.sections(found.topics["poolers"], found)
     (table,) = (block for block in section.blocks if isinstance(block, Table))
     assert [line[0] for line in table.rows] == [row.label for row in found.rows_of("poolers", "pooler_busy")]
