@@ -19,7 +19,7 @@ from tlstax.stats.series import LADDER, Series, pooled
 from tlstax.stats.wording import alike, percent, subject_label, tls_label, with_ends
 from tlstax.study import Pool, workloads
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_names import key_of
+from tlstax.study.level_names import DIRECT, key_of, path_words
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
 from tlstax.topics.core import columns
@@ -89,9 +89,13 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
 
 
 def _to_plaintext(series: Series, steps: Steps) -> Interval | None:
-    """What TLS does to this cost on the same server; None for plaintext itself."""
+    """What TLS does to this cost on the same server; None for plaintext itself.
+
+    None as well where plaintext took another path: the two differ by more than TLS.
+    """
     first = next(iter(steps.values()))
-    if first.get("tls", "off") == "off":
+    path, plaintext_path = (at.get("path", DIRECT) for at in (first, series.own_baseline(first)))
+    if first.get("tls", "off") == "off" or path != plaintext_path:
         return None
     own = {
         step: series.log_ratios(levels, series.own_baseline(levels), CPU) for step, levels in steps.items()
@@ -116,7 +120,9 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
 
 
 def _side(row: Row) -> str:
-    return f"{row.case.get('server', 'the server')}, {tls_label(row.case)}"
+    path = row.case.get("path", DIRECT)
+    through = "" if path == DIRECT else f", {path_words(path)}"
+    return f"{row.case.get('server', 'the server')}, {tls_label(row.case)}{through}"
 
 
 def rounded(operations: Interval) -> str:

@@ -62,7 +62,8 @@ def headline(document: RunDocument) -> list[str]:
     For example "TLS 1.3 on kept connections: 7.1 % fewer point selects a second (5.9 to 8.2 % at 95 %)".
     After the sentences of a group follows what resumption gives back there, where that is told apart.
     A study of published statements answers with the verdicts on them, and on the fix of a planted fault; one
-    too large for a sentence a case with the ratios pooled over connections; one of load clients with whether
+    of what a connection is worth through a pooler with what it costs that; one too large for a sentence a
+    case with the ratios pooled over connections; one of load clients with whether
     they agree, as do others that have several; one of key exchange groups with what a second ClientHello
     costs. Where one function was found to be at fault for a case's extra cost, it is named. First of all
     come cases that no valid trial tells of; those of drivers come last, as what one cannot do is an answer
@@ -76,11 +77,14 @@ def headline(document: RunDocument) -> list[str]:
             *verdicts,
             *reached(document),
             *drivers,
+            *said_of(document, "poolers"),
             *said_of(document, "pool"),
             *causes(document),
             *said_of(document, "published"),
             *(lost if drivers else ()),
         ]
+    if document.design.pool is not None and (poolers := said_of(document, "poolers")):
+        return [*lost, *poolers, *said_of(document, "pool"), *causes(document)]
     if topic := _of_its_kind(document):
         alone = topic in {"memory", "round_trips", "self_bench", "validation"}
         answer = [*said_of(document, topic), *(() if alone else causes(document))]
@@ -101,6 +105,7 @@ def headline(document: RunDocument) -> list[str]:
         *made_anew(document),
         *said_of(document, "drivers"),
         *reached(document),
+        *said_of(document, "poolers"),
         *said_of(document, "agreement"),
         *causes(document),
     ]
