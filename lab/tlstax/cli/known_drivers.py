@@ -22,11 +22,17 @@ FILE = Path(known_drivers.__file__).parent / known_drivers.FILE
 def renew(*names: str, file: Path = FILE) -> KnownDrivers:
     """Measure these drivers (none: all of them) and write the file, in which the others stay as they are.
 
-    UserMistake for a name that is none; MachineFault where a driver or a server is not to be had.
+    UserMistake for a name that is none, or is of a driver of PostgreSQL; MachineFault where a driver or a
+    server is not to be had.
     """
     for name in names:
         if name not in DRIVERS:
             raise UserMistake(f"there is no driver {name}{closest(name, DRIVERS)}")
+        if DRIVERS[name].speaks != "mysql":
+            raise UserMistake(
+                f"{name} speaks PostgreSQL's protocol, and what is kept is of drivers of MySQL and MariaDB",
+                remedy=f"`tlstax run --server postgresql-18 --client {name}` measures it",
+            )
     watcher = ProgressLine(quiet=False)
     try:
         found = measured_drivers(names or speaking("mysql"), open_store, watcher)

@@ -92,7 +92,8 @@ def words(found: AtWork) -> str:
     """What was found and what is taken, in a line; empty where nobody else was at work."""
     if not is_at_work(found.others_per_s):
         return ""
-    seen = f"others run about {found.others_per_s:,.0f} statements a second there"
+    what = "transactions" if found.transactions else "statements"
+    seen = f"others run about {found.others_per_s:,.0f} {what} a second there"
     if not found.steps:
         return f"{seen}; every case has {found.most} connections all the same"
     last = found.steps[-1]

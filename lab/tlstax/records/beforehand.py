@@ -61,6 +61,7 @@ class AtWorkStep(Frozen):
 class AtWork(Frozen):
     """What others were seen to do at an external server before the first block, in statements a second.
 
+    Where the server counts no statements, these are `transactions`.
     Where that was something, the load was raised in `steps`, and of the `most` connections that a case would
     have had `taken` were. Without steps it was not to be raised, or nobody else was at work.
     """
@@ -69,6 +70,7 @@ class AtWork(Frozen):
     most: PositiveInt
     taken: PositiveInt
     steps: tuple[AtWorkStep, ...] = ()
+    transactions: bool = Field(default=False, exclude_if=lambda are: not are)
 
 
 class ExternalServer(Frozen):

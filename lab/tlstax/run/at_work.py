@@ -33,8 +33,9 @@ def found_there(study: Study, server: str | None, bench: Bench, *, raises: bool)
         others_per_s = min(others_per_s, _looked(bench))
     most = max(int(level) for level in study.levels_of().get("connections", (1,)))
     case = at_work.load_case(study, server) if raises and at_work.is_at_work(others_per_s) else None
+    transactions = bench.server.product.name == "postgresql"
     if case is None:
-        return AtWork(others_per_s=others_per_s, most=most, taken=most)
+        return AtWork(others_per_s=others_per_s, most=most, taken=most, transactions=transactions)
     steps: list[AtWorkStep] = []
     for connections in at_work.steps_to(most):
         interruption.check()
@@ -46,7 +47,9 @@ def found_there(study: Study, server: str | None, bench: Bench, *, raises: bool)
         if at_work.is_enough(steps, others_per_s):
             break
     own = at_work.taken(steps, others_per_s) if steps else most
-    return AtWork(others_per_s=others_per_s, most=most, taken=own, steps=tuple(steps))
+    return AtWork(
+        others_per_s=others_per_s, most=most, taken=own, steps=tuple(steps), transactions=transactions
+    )
 
 
 def _looked(bench: Bench) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tlstax.cli import known_drivers
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import ProbeOptions
 from tlstax.cli.server_command import request_of
@@ -238,3 +239,15 @@ def test_a_server_that_cannot_be_probed_on_is_refused_before_a_driver_is_built(
 def test_an_unknown_driver_is_refused_before_a_password_is_asked_for() -> None:
     with pytest.raises(UserMistake, match="there is no driver named 'pymysql-9'"):
         request_of(ProbeOptions(["pymysql-9"], server=THERE, no_costs=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("psycopg-3", "speaks PostgreSQL's protocol"), ("psycopg", "there is no driver psycopg")],
+)
+def test_what_is_kept_of_drivers_is_renewed_of_those_of_mysql_alone(
+    name: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserMistake, match=words):
+        known_drivers.renew(name, file=tmp_path / "drivers.json")
+    assert not list(tmp_path.iterdir())

@@ -118,6 +118,8 @@ def test_the_line_says_what_was_found_and_what_is_taken() -> None:
     assert said(steps(1000, others=(20,))) == (
         f"{beginning}beside one connection they run 20: 1 is taken for each case (--full-load takes 8)"
     )
+    counted = AtWork(others_per_s=OTHERS, most=3, taken=3, transactions=True)
+    assert words(counted).startswith("others run about 120 transactions a second there; ")
     assert words(AtWork(others_per_s=OTHERS, most=3, taken=3)) == (
         f"{beginning}every case has 3 connections all the same"
     )
