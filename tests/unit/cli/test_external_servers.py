@@ -183,7 +183,6 @@ def test_an_external_postgresql_is_refused_by_what_does_not_know_it(
     "typed",
     [
         ("advise", "postgresql-10"),
-        ("predict", "--server", "postgresql-17-openssl1.1"),
         ("drivers", "probe", "--server", "postgresql-18"),
     ],
 )
