@@ -181,21 +181,6 @@ def test_an_external_postgresql_is_refused_by_what_does_not_know_it(
     )
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        ("predict", "--server", "postgresql-17-openssl1.1"),
-    ],
-)
-def test_a_private_postgresql_is_refused_by_what_does_not_know_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: tuple[str, ...]
-) -> None:
-    assert status_of(monkeypatch, *typed) == 2
-    said = capsys.readouterr().err
-    assert "does not know PostgreSQL yet" in said
-    assert said.count("\n") == 1
-
-
 def test_a_study_at_postgresql_has_what_postgresql_can_do() -> None:
     """Nobody resumes there, TLS may begin at once, and MySQL beside it keeps what it has."""
     alone = study_of(RunOptions(server=POSTGRESQL, tls="off,1.3,1.3-direct"), at(POSTGRESQL).alone())

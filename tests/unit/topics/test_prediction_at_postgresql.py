@@ -106,8 +106,7 @@ def test_a_connection_is_a_process_a_proof_of_the_account_and_a_question_for_tls
         "statement": 2,
         "KiB": 1,
         "login scram-sha-256": 1,
-        "login scram-sha-256 under TLS": 1,
-        "channel binding": 1,
+        "login scram-sha-256-plus under TLS": 1,
         "SSLRequest": 1,
         "TLS 1.3": 1,
         "statement under TLS": 2,
@@ -116,12 +115,15 @@ def test_a_connection_is_a_process_a_proof_of_the_account_and_a_question_for_tls
     assert parts_of(own).keys() - parts_of(own.but(tls="1.3-direct")).keys() == {"SSLRequest"}
     assert parts_of(own.but(tls="1.2")).keys() - parts_of(own).keys() == {"TLS 1.2"}
     assert parts_of(own.but(auth="scram-sha-256-plus")) == parts_of(own)
-    assert parts_of(own).keys() - parts_of(own.but(auth="scram-sha-256")).keys() == {"channel binding"}
-    assert "channel binding" not in parts_of(own.but(tls="off"))
+    unbound = parts_of(own.but(auth="scram-sha-256"))
+    assert parts_of(own).keys() ^ unbound.keys() == {
+        *("login scram-sha-256-plus under TLS", "login scram-sha-256 under TLS"),
+    }
+    assert not any(name.startswith("login") and "TLS" in name for name in parts_of(own.but(tls="off")))
     assert parts_of(own.but(tls="off", auth="trust")).keys() == {"connection", "statement", "KiB"}
     by_certificate = parts_of(own.but(auth="cert", client_certificate="on"))
     assert {"login cert", "client rsa-2048"} <= by_certificate.keys()
-    assert not {"channel binding", "login scram-sha-256"} & by_certificate.keys()
+    assert [name for name in by_certificate if name.startswith("login")] == ["login cert"]
 
 
 def test_preparing_and_values_beside_the_table_are_parts() -> None:
@@ -183,14 +185,12 @@ def test_the_text_names_them() -> None:
     text = " ".join(prediction_text(prediction(model(), own), width=120, colour=False).split())
     for words in (
         "the account, proved by scram-sha-256 90.0 µs",
-        "SCRAM, bound to the TLS channel",
+        "the account, proved by scram-sha-256-plus: more under TLS",
         "preparing the statement",
         "3 × statement that is prepared, in place of text",
         "the first look at values kept beside the table (TOAST)",
     ):
         assert words in text
-    under = "the account, proved by scram-sha-256, under TLS"
-    assert part_words("login scram-sha-256 under TLS") == under
     assert part_words("SSLRequest") == "the question for TLS, and its answer (SSLRequest)"
 
 

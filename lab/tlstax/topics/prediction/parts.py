@@ -77,9 +77,6 @@ GATHERED_KIB = 16
 SSL_REQUEST = "SSLRequest"
 """PostgreSQL's question whether to begin TLS, and its answer: a round trip."""
 
-BINDING = "channel binding"
-"""Of SCRAM to TLS: most of it is bytes."""
-
 PREPARING, PREPARED = "preparing", f"{STATEMENT} prepared"
 """A statement, once a connection, and what carrying it out then takes more, or less, than text."""
 
@@ -133,13 +130,17 @@ def parts_of(mix: Mix) -> dict[str, float]:
 
 
 def _at_postgresql(mix: Mix) -> dict[str, float]:
-    """What proves the account, preparing, and what values that are kept beside the table take."""
-    is_bound = mix.auth == SCRAM_PLUS or (mix.auth == DEFAULT_AUTH and mix.tls != "off")
-    method = SCRAM if mix.auth in {DEFAULT_AUTH, SCRAM_PLUS} else mix.auth
+    """What proves the account, preparing, and what values that are kept beside the table take.
+
+    What a proof takes more under TLS is a part too, in which SCRAM is bound to the channel or not.
+    """
+    is_encrypted = mix.tls != "off"
+    asked = SCRAM_PLUS if mix.auth == DEFAULT_AUTH and is_encrypted else mix.auth
+    method = SCRAM if asked in {DEFAULT_AUTH, SCRAM_PLUS} else asked
     is_proved = method != NOTHING_PROVED and mix.path not in POOLS
-    amounts = {f"login {method}": float(is_proved), BINDING: float(is_bound)}
-    if is_proved and mix.tls != "off" and method not in NEEDS_TLS:
-        amounts[f"login {method}{UNDER_TLS}"] = 1.0
+    amounts = {f"login {method}": float(is_proved)}
+    if is_proved and is_encrypted and method not in NEEDS_TLS:
+        amounts[f"login {asked}{UNDER_TLS}"] = 1.0
     if mix.protocol == "prepared":
         amounts |= {PREPARING: 1.0, PREPARED: float(mix.statements)}
     if mix.answer_bytes > LARGEST_IN_TABLE_BYTES:
@@ -215,7 +216,7 @@ def part_words(name: str) -> str:
         "client resumed": f"a client certificate with {key}, resumed",
         "group": f"{GROUP_WORDS.get(level, level)} in place of P-256",
         "login": _login_words(level),
-        "login under": f"{_login_words(level)}, under TLS",
+        "login under": f"{_login_words(level)}: more under TLS",
         COMPRESSION: f"{level}, agreed on and made ready",
     }
     return _STATEMENTS_WORDS.get(name) or words.get(f"{kind} {resumed}".rstrip(), name)
@@ -239,7 +240,6 @@ def _step_words(low: float, high: float) -> str:
 _STATEMENTS_WORDS = {
     CONNECTION: "a connection, in the clear",
     SSL_REQUEST: "the question for TLS, and its answer (SSLRequest)",
-    BINDING: "SCRAM, bound to the TLS channel",
     PREPARING: "preparing the statement",
     PREPARED: "statement that is prepared, in place of text",
     LARGE: "the first look at values kept beside the table (TOAST)",
