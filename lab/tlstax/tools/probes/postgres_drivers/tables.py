@@ -40,7 +40,18 @@ STATES_EXPLAINED = (
     "for another host, or expired, each wrong in that one way alone; and where the server has no TLS."
 )
 
-ATTACK_HEADS = ("no", "error", "behind", "certificate", "password", "MD5", "wrong", "none", "at once")
+ATTACK_HEADS = (
+    "no",
+    "error",
+    "behind",
+    "certificate",
+    "password",
+    "MD5",
+    "wrong",
+    "none",
+    "at once",
+    "passed on",
+)
 
 ATTACKS_EXPLAINED = (
     "No, error: whether it goes on in the clear where somebody answers its question for TLS with no, or with "
@@ -49,7 +60,8 @@ ATTACKS_EXPLAINED = (
     "begins anew without TLS; no: it ends). "
     "Certificate: whether it takes one that nobody vouches for. Then what it gives to somebody who plays the "
     "server in the clear, over TLS by that certificate, or both: the password, or its hash (MD5), to whoever "
-    "asks for it; its statement, although SCRAM's proof was wrong, there was none, or nothing was asked. "
+    "asks for it; its statement, although SCRAM's proof was wrong, there was none, or nothing was asked; or "
+    "although it was all passed on to the real server, and read. "
     "\u2013 means that it did not come to that."
 )
 
@@ -129,7 +141,7 @@ def attack_cells(word: WordRow) -> tuple[str, ...]:
     )
 
 
-_SCRAM: tuple[Trick, ...] = ("wrong proof", "no proof", "nothing asked")
+_SCRAM: tuple[Trick, ...] = ("wrong proof", "no proof", "nothing asked", "passed on")
 
 
 def _goes_on(attack: Attack | None) -> str:
