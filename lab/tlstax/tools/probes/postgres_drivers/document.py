@@ -48,7 +48,7 @@ Login = Literal["SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"]
 class Met(Frozen):
     """How the driver met the real server in this state; `conversations` are its connections, by a tap.
 
-    `words` are its own where it refused; `connections` is how many it made.
+    `words` are its own where it refused.
     """
 
     server: ServerState
@@ -146,7 +146,6 @@ class PostgresDriverRow(Frozen):
     reads_authorities_anew: bool | None = None
     plain: Way = Way()
     encrypted: Way = Way()
-    notes: tuple[str, ...] = ()
     failed: str | None = None
 
 

@@ -24,7 +24,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from tlstax.contract import Account, TcpEndpoint
-from tlstax.network.tap.postgres_messages import AUTHENTICATION, OF_CLIENT, OF_SERVER
+from tlstax.network.tap.postgres_messages import AUTHENTICATION, OF_CLIENT
 from tlstax.postgres.scram import PLAIN, PLUS, end_point_of, keys, md5_proof
 from tlstax.records.capture import Frame, Sender
 from tlstax.specimens.certificates import Certificates
@@ -86,7 +86,6 @@ class Scene:
     began_tls: bool = False
     in_clear: bool = False
     logins: int = 0
-    connections: int = 0
     mechanism: Login | None = None
     messages: list[Frame] = field(default_factory=list)
 
@@ -134,7 +133,6 @@ class HostileServer:
             if scene is None:
                 self.pass_on(driver, b"", self.through)
                 return
-            scene.connections += 1
             _Conversation(self, scene, driver).play()
 
     @staticmethod
@@ -378,7 +376,7 @@ class _Conversation:
     def _send(self, kind: bytes, body: bytes, what: str) -> None:
         message = kind + (len(body) + 4).to_bytes(4, "big") + body
         self._channel.sendall(message)
-        self._note("server", what or OF_SERVER.get(kind, ""), len(message), message)
+        self._note("server", what, len(message), message)
 
     def _answer(self, answer: bytes) -> None:
         self._driver.sendall(answer)

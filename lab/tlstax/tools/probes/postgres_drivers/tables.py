@@ -8,7 +8,6 @@ from io import StringIO
 
 from tlstax.records.capture import Conversation, Frame, Sender
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted
 from tlstax.tools.probes.drivers.probed import Cost
 from tlstax.tools.probes.postgres_drivers.document import (
     Attack,
@@ -346,12 +345,3 @@ def _heard(talk: Conversation) -> str:
 def _harmless(value: object) -> object:
     """A driver's words, which no spreadsheet is to run as a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@"} else value
-
-
-def summary(document: PostgresProbe) -> str:
-    """How much was found, in a sentence."""
-    words = sum(len(row.words) for row in document.drivers)
-    attacks = sum(len(word.attacks) for row in document.drivers for word in row.words)
-    return (
-        f"{counted(len(document.drivers), 'driver')}, {counted(words, 'word')}, {counted(attacks, 'attack')}"
-    )
