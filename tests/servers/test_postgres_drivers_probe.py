@@ -128,4 +128,7 @@ def test_channel_binding_that_is_required_ends_what_was_not_bound(
         pytest.skip(f"{row.name} has no word for it")
     assert [login.mechanism for login in bound.logins] == ["SCRAM-SHA-256-PLUS"]
     assert {attack.connected for attack in bound.attacks} == {False}
+    passed_on = word(row, "require").attack("passed on", "TLS")
+    assert passed_on is not None
+    assert passed_on.ran, "without it, who passes all on reads all of it"
     assert {attack.gave for attack in bound.attacks} <= {"nothing", "proof"}

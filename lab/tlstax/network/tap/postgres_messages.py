@@ -34,7 +34,7 @@ OF_CLIENT = {
     b"d": "CopyData",
     b"f": "CopyFail",
 }
-OF_SERVER = {
+_OF_SERVER = {
     b"1": "ParseComplete",
     b"2": "BindComplete",
     b"3": "CloseComplete",
@@ -162,7 +162,7 @@ class PostgresMessages:
             return Said(self._authentication(message.body), shown_bytes=shown_bytes)
         if kind == _READY and self.stage == "login":
             self.stage = "commands"
-        name = _failed(message.body) if kind == _FAILED else OF_SERVER.get(kind, _unknown(kind))
+        name = _failed(message.body) if kind == _FAILED else _OF_SERVER.get(kind, _unknown(kind))
         return Said(name, speaks=None if kind in _UNASKED else True, shown_bytes=shown_bytes)
 
     def _authentication(self, body: bytes) -> str:

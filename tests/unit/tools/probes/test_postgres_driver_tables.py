@@ -85,6 +85,7 @@ def test_each_trick_has_its_cell() -> None:
         Attack(trick="wrong proof", over="clear", gave="proof", words="no"),
         Attack(trick="wrong proof", over="TLS", gave="proof", words="no"),
         Attack(trick="no proof", over="TLS", gave="proof", connected=True, ran=True),
+        Attack(trick="passed on", over="TLS", connected=True, ran=True),
     )
     cells = attack_cells(word(attacks=attacks, takes_any_certificate=True))
     assert dict(zip(ATTACK_HEADS, cells, strict=True)) == {
@@ -97,13 +98,14 @@ def test_each_trick_has_its_cell() -> None:
         "wrong": "no",
         "none": "TLS",
         "at once": "–",
+        "passed on": "TLS",
     }
 
 
 def test_a_certificate_that_is_refused_ends_what_would_be_asked_behind_it() -> None:
     refused = Attack(trick="clear password", over="TLS", words="certificate verify failed")
     cells = attack_cells(word(attacks=(refused,), takes_any_certificate=False))
-    assert cells == ("–", "–", "–", "no", "–", "–", "–", "–", "–")
+    assert cells == ("–", "–", "–", "no", "–", "–", "–", "–", "–", "–")
 
 
 def test_bytes_behind_the_answer_are_taken_dropped_or_the_end() -> None:

@@ -27,11 +27,13 @@ Trick = Literal[
     "wrong proof",
     "no proof",
     "nothing asked",
+    "passed on",
 ]
 """What the wire does. It answers that there is no TLS, and passes all else on; it answers with an error, and
 passes the next connection on; it sends the end of a login right behind its yes, in the clear
 (CVE-2021-23222). Or it plays the server: asks for the password itself, or hashed by MD5, logs in by SCRAM and
-shows a proof of its own that is wrong, or none, or lets in whoever comes."""
+shows a proof of its own that is wrong, or none, or lets in whoever comes; or it passes on to the real server,
+in the clear, what the driver says over TLS."""
 
 Over = Literal["clear", "TLS"]
 """Where it plays the server: without TLS, whose offer it takes away, or by a certificate of nobody."""
@@ -46,7 +48,7 @@ Login = Literal["SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"]
 class Met(Frozen):
     """How the driver met the real server in this state; `conversations` are its connections, by a tap.
 
-    `words` are its own where it refused; `connections` is how many it made.
+    `words` are its own where it refused.
     """
 
     server: ServerState
@@ -144,7 +146,6 @@ class PostgresDriverRow(Frozen):
     reads_authorities_anew: bool | None = None
     plain: Way = Way()
     encrypted: Way = Way()
-    notes: tuple[str, ...] = ()
     failed: str | None = None
 
 

@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import hmac
 import secrets
+import select
 import socket
 import ssl
 import struct
@@ -23,7 +24,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from tlstax.contract import Account, TcpEndpoint
-from tlstax.network.tap.postgres_messages import AUTHENTICATION, OF_CLIENT, OF_SERVER
+from tlstax.network.tap.postgres_messages import AUTHENTICATION, OF_CLIENT
 from tlstax.postgres.scram import PLAIN, PLUS, end_point_of, keys, md5_proof
 from tlstax.records.capture import Frame, Sender
 from tlstax.specimens.certificates import Certificates
@@ -42,7 +43,7 @@ ITERATIONS = 4096
 PATIENCE_S = 8.0
 """For a driver that is silent; as long as a busy machine may need."""
 
-LONGEST_MESSAGE = 1 << 20
+LONGEST_MESSAGE, READ_BYTES = 1 << 20, 1 << 16
 SHOWN_BYTES = 96
 MOST_MESSAGES = 60
 TEXT_OID = 25
@@ -71,8 +72,8 @@ class Scene:
     """What is played on each connection from now on, and what was seen of it.
 
     Without a `trick` the login is in order, and all that there is offered. `over` is where the wire plays the
-    server. `mechanism` is what an orderly login chose; `asked` is whether the driver asked for TLS,
-    `began_tls` and `agreed` are whether it began TLS, and went on with the certificate that it was shown;
+    server. `mechanism` is what an orderly login chose; `asked` is whether the driver asked for TLS, and
+    `began_tls` whether it began it;
     `logins` how many connections came as far as naming the user, `in_clear` whether one did without TLS.
     """
 
@@ -83,10 +84,8 @@ class Scene:
     ran: bool = False
     asked: bool = False
     began_tls: bool = False
-    agreed: bool = False
     in_clear: bool = False
     logins: int = 0
-    connections: int = 0
     mechanism: Login | None = None
     messages: list[Frame] = field(default_factory=list)
 
@@ -134,7 +133,6 @@ class HostileServer:
             if scene is None:
                 self.pass_on(driver, b"", self.through)
                 return
-            scene.connections += 1
             _Conversation(self, scene, driver).play()
 
     @staticmethod
@@ -212,6 +210,9 @@ class _Conversation:
         scene.logins += 1
         scene.in_clear = scene.in_clear or self._channel is self._driver
         trick = scene.trick
+        if trick == "passed on":
+            self._pass_on(startup)
+            return
         if trick == "clear password":
             self._ask(CLEAR, b"")
             self._judge(self._proof())
@@ -228,6 +229,23 @@ class _Conversation:
         self._send(b"Z", b"I", "ReadyForQuery")
         while True:
             self._serve(*self._message())
+
+    def _pass_on(self, startup: bytes) -> None:
+        """Carry what is said over TLS to the real server and back, which is in the clear there."""
+        inner, server = self._channel, self._wire.server
+        with socket.create_connection((server.host, server.port), PATIENCE_S) as outer:
+            outer.sendall(startup)
+            while True:
+                waiting = inner.pending() if isinstance(inner, ssl.SSLSocket) else 0
+                ready = [inner] if waiting else select.select([inner, outer], [], [], PATIENCE_S)[0]
+                for source, sink in ((inner, outer), (outer, inner)):
+                    if source in ready:
+                        data = source.recv(READ_BYTES)
+                        if not data:
+                            return
+                        sink.sendall(data)
+                if not ready:
+                    return
 
     def _by_scram(self) -> bool:
         """A login by SCRAM, as the scene has it end; whether the driver kept to it."""
@@ -317,7 +335,6 @@ class _Conversation:
         is_right = self._scene.trick in {None, "bytes behind the answer"}
         context = self._wire.right if is_right else self._wire.nobody
         self._channel = context.wrap_socket(self._driver, server_side=True)
-        self._scene.agreed = True
         self._note("client", "(TLS from here on)", 0, b"")
 
     def _startup(self) -> bytes:
@@ -359,7 +376,7 @@ class _Conversation:
     def _send(self, kind: bytes, body: bytes, what: str) -> None:
         message = kind + (len(body) + 4).to_bytes(4, "big") + body
         self._channel.sendall(message)
-        self._note("server", what or OF_SERVER.get(kind, ""), len(message), message)
+        self._note("server", what, len(message), message)
 
     def _answer(self, answer: bytes) -> None:
         self._driver.sendall(answer)

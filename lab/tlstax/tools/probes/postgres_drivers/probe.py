@@ -46,6 +46,7 @@ DEFAULT_SERVER = "postgresql-18"
 STATES: tuple[ServerState, ...] = get_args(ServerState)
 IN_THE_MIDDLE: tuple[Trick, ...] = ("offer taken away", "error", "bytes behind the answer")
 AS_SERVER: tuple[Trick, ...] = ("clear password", "md5", "wrong proof", "no proof", "nothing asked")
+PASSED_ON: Trick = "passed on"
 
 TCP_CONNECT = 1
 """The round trip of a connection that a tap has no turn for (contract/README.md, `phase_wire`)."""
@@ -249,7 +250,7 @@ class _Driver:
             return known
         found = [*self._attacks(adapter)]
         shown = [scene for scene, _ in found if scene.over == "TLS" and scene.began_tls]
-        takes = any(scene.agreed for scene in shown if scene.trick in AS_SERVER) if shown else None
+        takes = any(scene.logins for scene in shown) if shown else None
         return known.model_copy(
             update={"attacks": tuple(attack for _, attack in found), "takes_any_certificate": takes}
         )
@@ -300,7 +301,7 @@ class _Driver:
                 yield scene, attack
         for trick in AS_SERVER if goes_on else ():
             yield self._attack(adapter, trick, "clear")
-        for trick in AS_SERVER:
+        for trick in (*AS_SERVER, PASSED_ON):
             scene, attack = self._attack(adapter, trick, "TLS")
             if not scene.began_tls:
                 break
@@ -319,7 +320,7 @@ class _Driver:
             # Who went on with the login in order was not deceived.
             connected = scene.connected and scene.mechanism is None
             ran = scene.ran and connected
-        elif trick in IN_THE_MIDDLE:
+        elif trick in {*IN_THE_MIDDLE, PASSED_ON}:
             ran = any(STATEMENT in own.text for talk in passed_on for own in talk.statements)
         words = (opened if not opened.done else said).words
         return scene, Attack(

@@ -8,7 +8,6 @@ from io import StringIO
 
 from tlstax.records.capture import Conversation, Frame, Sender
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted
 from tlstax.tools.probes.drivers.probed import Cost
 from tlstax.tools.probes.postgres_drivers.document import (
     Attack,
@@ -40,7 +39,18 @@ STATES_EXPLAINED = (
     "for another host, or expired, each wrong in that one way alone; and where the server has no TLS."
 )
 
-ATTACK_HEADS = ("no", "error", "behind", "certificate", "password", "MD5", "wrong", "none", "at once")
+ATTACK_HEADS = (
+    "no",
+    "error",
+    "behind",
+    "certificate",
+    "password",
+    "MD5",
+    "wrong",
+    "none",
+    "at once",
+    "passed on",
+)
 
 ATTACKS_EXPLAINED = (
     "No, error: whether it goes on in the clear where somebody answers its question for TLS with no, or with "
@@ -49,7 +59,8 @@ ATTACKS_EXPLAINED = (
     "begins anew without TLS; no: it ends). "
     "Certificate: whether it takes one that nobody vouches for. Then what it gives to somebody who plays the "
     "server in the clear, over TLS by that certificate, or both: the password, or its hash (MD5), to whoever "
-    "asks for it; its statement, although SCRAM's proof was wrong, there was none, or nothing was asked. "
+    "asks for it; its statement, although SCRAM's proof was wrong, there was none, or nothing was asked; or "
+    "although it was all passed on to the real server, and read. "
     "\u2013 means that it did not come to that."
 )
 
@@ -129,7 +140,7 @@ def attack_cells(word: WordRow) -> tuple[str, ...]:
     )
 
 
-_SCRAM: tuple[Trick, ...] = ("wrong proof", "no proof", "nothing asked")
+_SCRAM: tuple[Trick, ...] = ("wrong proof", "no proof", "nothing asked", "passed on")
 
 
 def _goes_on(attack: Attack | None) -> str:
@@ -334,12 +345,3 @@ def _heard(talk: Conversation) -> str:
 def _harmless(value: object) -> object:
     """A driver's words, which no spreadsheet is to run as a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@"} else value
-
-
-def summary(document: PostgresProbe) -> str:
-    """How much was found, in a sentence."""
-    words = sum(len(row.words) for row in document.drivers)
-    attacks = sum(len(word.attacks) for row in document.drivers for word in row.words)
-    return (
-        f"{counted(len(document.drivers), 'driver')}, {counted(words, 'word')}, {counted(attacks, 'attack')}"
-    )
