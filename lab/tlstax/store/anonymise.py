@@ -494,6 +494,7 @@ def _client_fields() -> Fields:
             **handshake,
             "certificate_key": form(texts.KEY.pattern),
             "certificate_sha256": out,
+            "client_name": out,
         },
         tls.Handshakes: handshake,
         Counts: {

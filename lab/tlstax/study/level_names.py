@@ -126,6 +126,9 @@ SCRAM bound to the TLS channel (RFC 5802, section 6; `tls-server-end-point` of R
 SCRAM that is not. What is not named is SCRAM, bound wherever there is TLS, as libpq does by default
 (`channel_binding=prefer`)."""
 
+PRIVATE_CLIENT = "tlstax private client"
+"""The name in the certificate that clients of private servers prove themselves by."""
+
 DIRECT, UNIX_SOCKET = "direct", "unix-socket"
 
 PGBOUNCERS = tuple(
