@@ -116,6 +116,17 @@ def test_every_way_of_proving_an_account_is_proved(home: Home) -> None:
         "cert",
     }
     assert {auth for auth, tls in tried if tls == "off"} == {"trust", "md5", "scram-sha-256", "default"}
+    names = {
+        (trial.trial.case.levels.auth, seen.server.client_name, seen.server.cipher_bits)
+        for trial in trials
+        if trial.ready is not None
+        for seen in trial.ready.negotiated
+        if seen.server is not None
+    }
+    shown = {name for auth, name, _ in names if auth == "cert"}
+    assert shown == {"/CN=tlstax private client"}
+    assert {name for auth, name, _ in names if auth != "cert"} == {None}
+    assert {bits for _, _, bits in names} <= {128, 256}
 
 
 @pytest.mark.long

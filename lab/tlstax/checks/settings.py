@@ -7,6 +7,7 @@ none of it: it was given these files and no others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
@@ -14,9 +15,10 @@ from tlstax.checks.verification import verified
 from tlstax.contract import TlsView
 from tlstax.study import configuration as configured
 from tlstax.study import cpu_features as hidden
+from tlstax.study import tls_levels
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
-from tlstax.study.level_names import EACH, chain_words, key_of, trust_words
+from tlstax.study.level_names import EACH, PRIVATE_CLIENT, chain_words, key_of, trust_words
 from tlstax.support.text import counted
 
 ROUNDING = 1e-6
@@ -153,6 +155,51 @@ def client_certificate(trial: Complete) -> Iterator[Doubt]:
         )
 
 
+def server_word(trial: Complete) -> Iterator[Doubt]:
+    """What PostgreSQL's server says of a connection beside its version: the cipher's bits, the client's name.
+
+    The bits are those of the cipher that it names itself. A private server's clients have one certificate, of
+    a known name, where the case has one; whether clients of others have one is known where the case says so.
+    Where something stands between, the connection that the server sees may not be the client's.
+    """
+    if not tls_levels.is_of_client(trial.case):
+        return
+    is_private = trial.evidence.claim is not None
+    for seen in trial.ready.negotiated:
+        view = seen.server
+        if view is None or view.cipher_bits is None:
+            continue
+        bits = _bits_of(view.cipher)
+        if bits is not None and view.cipher_bits != bits:
+            said = f"the server says {view.cipher_bits} bits of {view.cipher}"
+            yield Doubt("invalid", f"{said}, which has {bits}")
+        if not is_private and "client_certificate" not in trial.case:
+            continue
+        name, wanted = view.client_name, trial.case.proves_client
+        if wanted != (name is not None):
+            shown, has = ("a client", "none") if name is not None else ("no client", "one")
+            yield Doubt("invalid", f"the server was shown {shown} certificate, where the case has {has}")
+        elif is_private and wanted and name != PRIVATE_CLIENT_DN:
+            yield Doubt(
+                "invalid", f"the server was shown the certificate of {name}, not of {PRIVATE_CLIENT_DN}"
+            )
+
+
+PRIVATE_CLIENT_DN = f"/CN={PRIVATE_CLIENT}"
+"""As `pg_stat_ssl` shows the name in the certificate that clients of private servers have."""
+
+_BITS = re.compile(r"(?:AES|CAMELLIA|ARIA)_?(128|256)|CHACHA20")
+
+
+def _bits_of(cipher: str) -> int | None:
+    """How many bits its key has, by its name; None where that does not tell.
+
+    Source: OpenSSL's ciphers(1), by which AES128 and AES256 are what they say and CHACHA20 has 256.
+    """
+    found = _BITS.search(cipher)
+    return int(found[1] or 256) if found is not None else None
+
+
 def tls_switch(trial: Complete) -> Iterator[Doubt]:
     """Where TLS is switched at the server, it took TLS exactly where the case has it."""
     if not trial.case.is_switched_at_server:
@@ -217,7 +264,7 @@ def server_cpus(trial: Complete) -> Iterator[Doubt]:
 
 
 CHECKS = (
-    *(slices, certificate, chain, trust, context, client_certificate),
+    *(slices, certificate, chain, trust, context, client_certificate, server_word),
     *(tls_switch, durability, cpu_features, configuration, server_cpus),
 )
 """What holds a trial to its settings, in the order in which it is told."""

@@ -93,7 +93,8 @@ class TlsView(Frozen):
     `resumed` is None where that side cannot tell: MariaDB's Ssl_sessions_reused stays 0 whatever happens.
     `certificates_sent` is how many certificates the server sent (None where a session was resumed),
     `authorities` how many the client has loaded to verify them, `client_certificate` whether it proved
-    itself by one.
+    itself by one. PostgreSQL's server says how many `cipher_bits` the key has, and by `client_name`, a
+    distinguished name, whose certificate it was shown.
     """
 
     version: str
@@ -106,6 +107,8 @@ class TlsView(Frozen):
     certificates_sent: int | None = Field(default=None, exclude_if=_is_none)
     authorities: int | None = Field(default=None, exclude_if=_is_none)
     client_certificate: bool | None = Field(default=None, exclude_if=_is_none)
+    cipher_bits: int | None = Field(default=None, exclude_if=_is_none)
+    client_name: str | None = Field(default=None, exclude_if=_is_none)
 
 
 class Negotiated(Frozen):

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mldsa, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from tlstax.plan.addresses import FAR_ADDRESS
-from tlstax.study.level_names import authority_key
+from tlstax.study.level_names import PRIVATE_CLIENT, authority_key
 
 KeyKind = Literal[
     "rsa-1024",
@@ -240,7 +240,7 @@ def _authority(
 def _client_certificate(
     key: PrivateKey, signer: Signer, validity: tuple[datetime, datetime]
 ) -> x509.Certificate:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tlstax private client")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, PRIVATE_CLIENT)])
     return signer.sign(_of_end(name, key, signer, validity, ExtendedKeyUsageOID.CLIENT_AUTH))
 
 

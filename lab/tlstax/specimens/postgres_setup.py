@@ -19,6 +19,7 @@ from tlstax.postgres import accounts, login_log
 from tlstax.specimens import unprivileged
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site
 from tlstax.sql.credentials import Credentials
+from tlstax.study.level_names import PRIVATE_CLIENT
 from tlstax.support.errors import MachineFault
 
 PAGE_BYTES = 8192
@@ -151,7 +152,7 @@ class PostgreSql:
                 ],
             ),
             ("pg_hba.conf", accounts.hba_lines(certificates=files.clients_ca_file is not None, major=major)),
-            ("pg_ident.conf", accounts.ident_lines(CLIENT_NAME)),
+            ("pg_ident.conf", accounts.ident_lines(PRIVATE_CLIENT)),
         ):
             (data / name).write_text("\n".join([*lines, ""]), encoding="utf-8")
 
@@ -189,7 +190,3 @@ class PostgreSql:
             return None
         # Debian has the programs in usr/lib/postgresql/18/bin, and this in usr/share/postgresql/18.
         return build.root / "usr" / "share" / "postgresql" / build.executable.parent.parent.name
-
-
-CLIENT_NAME = "tlstax private client"
-"""The name in the certificate of clients (`certificates`)."""

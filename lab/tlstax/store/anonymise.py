@@ -256,6 +256,8 @@ _VERB = re.compile(
 def _sql(text: str) -> str:
     """A statement of a built-in workload; of any other one what it does."""
     words = re.findall(r"[^\W\d]\w*|[^\x00-\x7f]+", re.sub(r"'[\d-]*'", "", text))
+    # A quoted name may have no letter.
+    words += [name for pair in re.findall(r'"([^"]*)"|`([^`]*)`', text) for name in pair if name]
     if all(word in _built_in_words() or word in _TABLES for word in words) and "'" not in re.sub(
         r"'[\d-]*'", "", text
     ):
@@ -492,6 +494,7 @@ def _client_fields() -> Fields:
             **handshake,
             "certificate_key": form(texts.KEY.pattern),
             "certificate_sha256": out,
+            "client_name": out,
         },
         tls.Handshakes: handshake,
         Counts: {

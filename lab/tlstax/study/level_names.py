@@ -129,6 +129,9 @@ SCRAM that is not. What is not named is SCRAM, bound wherever there is TLS, as l
 SCRAM_ITERATIONS = 4096
 """How often SCRAM hashes a password by default (`scram_iterations`; RFC 7677, 4)."""
 
+PRIVATE_CLIENT = "tlstax private client"
+"""The name in the certificate that clients of private servers prove themselves by."""
+
 DIRECT, UNIX_SOCKET = "direct", "unix-socket"
 
 PGBOUNCER, PGBOUNCER_1_18 = "pgbouncer", "pgbouncer-1.18"

@@ -290,3 +290,49 @@ def test_an_option_is_in_force_by_the_server_s_own_word(
     asked: dict[str, Level] = {"configuration": "performance_schema=OFF"}
     assert list(settings.configuration(trial(levels=asked, variables=variables))) == doubts
     assert list(settings.configuration(trial(levels={}, variables={}))) == []
+
+
+def word(
+    proves_client: bool = False, *, private: bool = True, named: bool = True, **server: Any
+) -> list[str]:
+    """What is doubted of a trial whose server says this of its connections, as PostgreSQL's does."""
+    made = trial(levels={"client_certificate": "on" if proves_client else "off"} if named else {})
+    said = {"cipher": "TLS_AES_256_GCM_SHA384", "cipher_bits": 256, **server}
+    seen = tuple(
+        one.model_copy(update={"server": one.server and one.server.model_copy(update=said)})
+        for one in made.ready.negotiated
+    )
+    made = made._replace(ready=made.ready.model_copy(update={"negotiated": seen}))
+    if not private:
+        made = made._replace(evidence=made.evidence.model_copy(update={"claim": None}))
+    return [doubt.reason for doubt in settings.server_word(made) if doubt.weight == "invalid"]
+
+
+OURS = "/CN=tlstax private client"
+
+
+def test_the_client_certificate_that_the_server_saw_is_the_cases_own() -> None:
+    assert word() == word(proves_client=True, client_name=OURS) == []
+    assert word(proves_client=True, client_name="/CN=somebody") == [
+        "the server was shown the certificate of /CN=somebody, not of /CN=tlstax private client"
+    ]
+    assert word(proves_client=True) == ["the server was shown no client certificate, where the case has one"]
+    assert word(client_name=OURS) == ["the server was shown a client certificate, where the case has none"]
+
+
+def test_at_an_external_server_it_is_known_whether_there_is_one_where_the_case_says_so() -> None:
+    assert word(proves_client=True, private=False, client_name="/CN=somebody") == []
+    assert word(proves_client=True, private=False) != []
+    assert word(private=False, named=False, client_name="/CN=somebody") == []
+
+
+def test_the_bits_are_those_of_the_cipher() -> None:
+    for cipher, bits in (
+        ("TLS_AES_128_GCM_SHA256", 128),
+        ("ECDHE-RSA-AES256-GCM-SHA384", 256),
+        ("TLS_CHACHA20_POLY1305_SHA256", 256),
+        ("A_CIPHER_OF_TOMORROW", 40),
+    ):
+        assert word(cipher=cipher, cipher_bits=bits) == []
+    assert word(cipher_bits=128) == ["the server says 128 bits of TLS_AES_256_GCM_SHA384, which has 256"]
+    assert word(cipher_bits=None, client_name="/CN=somebody") == []

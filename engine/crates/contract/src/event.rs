@@ -50,6 +50,12 @@ pub struct TlsView {
     /// Whether the client proved itself by a certificate; none where it cannot tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_certificate: Option<bool>,
+    /// How many bits the cipher's key has, as that side says; none where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cipher_bits: Option<u32>,
+    /// Whose certificate the client has shown, as a distinguished name; none where none was, or that side does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_name: Option<String>,
 }
 
 /// What both sides said of one and the same connection, and for how many it was so.

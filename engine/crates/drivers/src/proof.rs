@@ -155,6 +155,8 @@ fn client_view(answer: &Answer) -> Option<TlsView> {
         certificates_sent: None,
         authorities: None,
         client_certificate: None,
+        cipher_bits: None,
+        client_name: None,
     })
 }
 

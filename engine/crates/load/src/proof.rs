@@ -29,6 +29,8 @@ pub fn client_view(
         certificates_sent: certificate.and_then(|certificate| certificate.sent),
         authorities: own.authorities,
         client_certificate: own.has_certificate,
+        cipher_bits: None,
+        client_name: None,
     }
 }
 

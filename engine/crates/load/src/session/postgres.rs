@@ -16,9 +16,11 @@ use crate::statement::Template;
 use crate::values::{Bound, Dialect, Values};
 
 /// Asks the server what it negotiated on this very connection, nulls where it is not encrypted (PostgreSQL's
-/// documentation, "The Statistics Collector", the view `pg_stat_ssl`, from 9.5 on).
-pub const QUESTION: &str = "SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
-/// The answer has one row, of two short values.
+/// documentation, "The Statistics Collector", the view `pg_stat_ssl`, from 9.5 on). Before 12 `client_dn` had another
+/// name, and each driver has types of its own for what is no text.
+pub const QUESTION: &str = "SELECT version, cipher, bits::text, coalesce(to_json(s)->>'client_dn', \
+                            to_json(s)->>'clientdn') FROM pg_stat_ssl s WHERE pid = pg_backend_pid()";
+/// The answer has one row, of four short values.
 const MOST_ROWS: usize = 1;
 
 /// A statement of the job on one connection: how it is called there, and what its answer said of its placeholders.
@@ -233,7 +235,7 @@ impl Postgres {
 
 /// The server's view from its answer to [`QUESTION`]; none when it says that the connection is not encrypted.
 pub fn server_view(rows: &[Vec<Option<String>>]) -> Option<TlsView> {
-    let [version, Some(cipher)] = rows.first()?.as_slice() else {
+    let [version, Some(cipher), bits, name] = rows.first()?.as_slice() else {
         return None;
     };
     Some(TlsView {
@@ -247,6 +249,9 @@ pub fn server_view(rows: &[Vec<Option<String>>]) -> Option<TlsView> {
         certificates_sent: None,
         authorities: None,
         client_certificate: None,
+        cipher_bits: bits.as_ref().and_then(|bits| bits.parse().ok()),
+        // Some versions have an empty name where there is no certificate.
+        client_name: name.clone().filter(|name| !name.is_empty()),
     })
 }
 
@@ -255,5 +260,41 @@ fn param(value: Bound<'_>) -> Param<'_> {
     match value {
         Bound::Int(number) => Param::Int(number),
         Bound::Text(text) => Param::Text(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::server_view;
+
+    fn row(values: [Option<&str>; 4]) -> Vec<Vec<Option<String>>> {
+        vec![values.map(|value| value.map(str::to_owned)).to_vec()]
+    }
+
+    #[test]
+    fn the_servers_view_has_its_bits_and_whose_certificate_it_was_shown() {
+        let shown = [
+            Some("TLSv1.3"),
+            Some("TLS_AES_256_GCM_SHA384"),
+            Some("256"),
+            Some("/CN=somebody"),
+        ];
+        let view = server_view(&row(shown)).unwrap();
+        assert_eq!(
+            (view.version.as_str(), view.cipher_bits),
+            ("TLSv1.3", Some(256))
+        );
+        assert_eq!(view.client_name.as_deref(), Some("/CN=somebody"));
+        for none in [None, Some("")] {
+            let view = server_view(&row([shown[0], shown[1], Some("?"), none])).unwrap();
+            assert_eq!((view.cipher_bits, view.client_name), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_connection_without_a_cipher_is_not_encrypted() {
+        assert_eq!(server_view(&row([None; 4])), None);
+        assert_eq!(server_view(&[]), None);
+        assert_eq!(server_view(&[vec![Some("TLSv1.3".to_owned())]]), None);
     }
 }

@@ -33,6 +33,8 @@ pub fn server_view(rows: &[Vec<Option<String>>], tells_resumption: bool) -> Opti
         certificates_sent: None,
         authorities: None,
         client_certificate: None,
+        cipher_bits: None,
+        client_name: None,
     })
 }
 
