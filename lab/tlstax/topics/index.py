@@ -21,6 +21,7 @@ from tlstax.topics import (
     self_bench,
     statements,
     storms,
+    streams,
     trust,
     two_sides,
 )
@@ -46,6 +47,7 @@ COMPARED: tuple[Topic, ...] = (
     tunnels.TOPIC,
     scaling.TOPIC,
     bulk.TOPIC,
+    streams.TOPIC,
     trust.TOPIC,
     storms.TOPIC,
     memory.TOPIC,
