@@ -21,9 +21,9 @@ from tlstax.study.labels import group_label, label_levels
 from tlstax.study.level_names import STREAM
 from tlstax.support.grouping import grouped
 from tlstax.support.text import with_commas
-from tlstax.topics.bulk import MIB, MIB_PER_S, OF_A_MIB
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import Column
+from tlstax.topics.core.outcome_names import MIB, MIB_PER_S, OF_A_MIB
 from tlstax.topics.core.section import Items, Roomy, Section, Words
 from tlstax.topics.core.table import Cell, Table, number
 from tlstax.topics.core.topic import Run, Topic

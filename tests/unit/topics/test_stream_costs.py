@@ -9,7 +9,7 @@ from tlstax.results.rows import Row
 from tlstax.stats.series import Series
 from tlstax.study import Case, Level, load_study
 from tlstax.study.factors import CaseLevels
-from tlstax.topics.bulk import MIB, MIB_PER_S, OF_A_MIB
+from tlstax.topics.core.outcome_names import MIB, MIB_PER_S, OF_A_MIB
 from tlstax.topics.streams import BESIDE, LAST_BYTE, TOPIC, sentences
 from told_runs import run_of
 
