@@ -89,7 +89,8 @@ def _is_held_to_transactions(trial: Complete) -> bool:
 
 def _is_known(case: CaseLevels) -> bool:
     """Whether it is known how many transactions an operation is: drivers may run statements of their own."""
-    return workloads.is_built_in(case.workload) and not kind_of(case.client).is_driver
+    kind = kind_of(case.client)
+    return workloads.is_built_in(case.workload) and not kind.is_driver and not kind.beside
 
 
 def statements_counted(trial: Complete) -> Iterator[Doubt]:

@@ -187,9 +187,8 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
             "note", f"{counting.silent} does not count connections: the client's word alone shows how many"
         )
     # A path that lends connections of its own has shown the client's by its own count (`paths.way`).
-    claims: dict[Count, int] = (
-        {} if trial.case.path in tls_levels.POOLS else {"connections": made.connections}
-    )
+    uncounted = trial.case.path in tls_levels.POOLS or kind_of(trial.case.client).beside
+    claims: dict[Count, int] = {} if uncounted else {"connections": made.connections}
     if not trial.is_logged:
         yield from _claimed_of_tls(trial, claims)
     for count, claimed in claims.items():

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from tlstax.clients import engine, sysbench
 from tlstax.clients.mysqlslap import program as mysqlslap
 from tlstax.clients.pgbench import program as pgbench
+from tlstax.clients.streams import program as streams
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server, specimen_of
 from tlstax.specimens.server_build import TlsLibrary
-from tlstax.study.client_kinds import FLOOR, MYSQLSLAPS, PGBENCH, SYSBENCH, kind_of
+from tlstax.study.client_kinds import FLOOR, MYSQLSLAPS, PGBENCH, STREAMS, SYSBENCH, kind_of
 from tlstax.study.driver_catalogue import DRIVERS, FOLDER_VARIABLE
 from tlstax.study.level_names import ENGINE
 from tlstax.support.errors import UserMistake
@@ -68,6 +69,7 @@ PROGRAMS: Mapping[str, Obtain] = {
     SYSBENCH: lambda _, progress: sysbench.obtain_client(progress),
     **{kind.name: mysqlslap.obtain for kind in MYSQLSLAPS},
     PGBENCH: lambda _, progress: pgbench.obtain(progress),
+    **{kind.name: streams.obtain for kind in STREAMS},
 }
 """How each client that is no driver is obtained."""
 

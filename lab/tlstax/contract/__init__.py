@@ -29,6 +29,7 @@ from tlstax.contract.event import (
     Ready,
     RowSample,
     Slice,
+    Streamed,
     WarmupSlice,
     Wire,
 )
@@ -44,6 +45,7 @@ from tlstax.contract.job import (
     Job,
     OpenLoop,
     Schedule,
+    StreamTerms,
     TcpEndpoint,
     UnixEndpoint,
 )
@@ -117,6 +119,8 @@ __all__ = [
     "Slice",
     "SslNegotiation",
     "Statement",
+    "StreamTerms",
+    "Streamed",
     "TcpEndpoint",
     "Tls",
     "TlsLibrary",

@@ -220,6 +220,19 @@ class RowSample(Frozen):
     rows: tuple[tuple[str | None, ...], ...]
 
 
+class Streamed(Frozen):
+    """What a program that copies a server's data or its log got.
+
+    One copy before the window was looked through: it was `copy_bytes` long, and had what `holds` says (see
+    `StreamTerms`). `written` is what each run of the program wrote, in bytes, that one first: those of the
+    window are looked through no more.
+    """
+
+    copy_bytes: NonNegativeInt
+    written: tuple[NonNegativeInt, ...]
+    holds: dict[str, int]
+
+
 class Done(Frozen):
     """The result of all slices together, which are the window; what was started in a slice is finished in it.
 
@@ -233,6 +246,7 @@ class Done(Frozen):
     of its rounds).
     `rounds_s` are the times of a storm's rounds, from the first SYN to the last connection's OK; `phase_wire`
     holds one entry for each of PHASES that occurred and of which the client counts what crossed the wire.
+    `streamed` is for clients whose job has a `stream`.
     """
 
     event: Literal["done"] = "done"
@@ -253,6 +267,7 @@ class Done(Frozen):
     reported_s: dict[str, NonNegativeFloat] = {}
     rounds_s: tuple[PositiveFloat, ...] = ()
     phase_wire: dict[str, PhaseWire] = {}
+    streamed: Streamed | None = Field(default=None, exclude_if=lambda part: part is None)
 
 
 Event = Annotated[Ready | Interval | Slice | ErrorEvent | Done, Field(discriminator="event")]

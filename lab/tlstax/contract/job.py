@@ -101,6 +101,17 @@ class FullLoad(Frozen):
     cpu_of: tuple[PositiveInt, ...] = ()
 
 
+class StreamTerms(Frozen):
+    """What a program that copies a server's data or its log is to get, as the server told before.
+
+    `names` are what is asked for by name, in its order: files of the log. `holds` is what a whole copy has,
+    by what it is called: rows, bytes, the size of a table's file.
+    """
+
+    names: tuple[str, ...] = ()
+    holds: dict[str, int] = {}
+
+
 class Job(Frozen):
     """All that a client is told. Never stored as it is: `without_password` is.
 
@@ -110,7 +121,8 @@ class Job(Frozen):
     parts and says `reset` before each, to put the data back. A storm has `rounds` rounds of `connections`
     operations each. `server` is left out where it is MySQL
     or MariaDB, `compression` where there is none, since most clients do not know them.
-    `driver` is for clients that are drivers alone, `full_load` for the engine alone, and so
+    `driver` is for clients that are drivers alone, `stream` for programs that copy a server's data or its log
+    (an operation is one whole copy), `full_load` for the engine alone, and so
     are `measure_overhead` where it is false and `lingering`, how many connections the client may have closed
     and the server not yet when another is opened; they are left out otherwise, since other clients do not
     know them.
@@ -138,6 +150,7 @@ class Job(Frozen):
     row_samples: NonNegativeInt = 16
     attributes: dict[str, str] = {}
     driver: DriverTerms | None = None
+    stream: StreamTerms | None = Field(default=None, exclude_if=lambda asked: asked is None)
     full_load: FullLoad | None = Field(default=None, exclude_if=lambda asked: asked is None)
     lingering: NonNegativeInt | None = Field(default=None, exclude_if=lambda asked: asked is None)
     measure_overhead: bool = Field(default=True, exclude_if=lambda asked: asked is True)

@@ -43,6 +43,11 @@ def statements(credentials: Credentials) -> list[str]:
     ]
 
 
+def replication_statements() -> list[str]:
+    """What lets the load account read the log of changes (reference manual, "REPLICATION SLAVE")."""
+    return [f"GRANT REPLICATION SLAVE ON *.* TO '{LOAD_USER}'@'%'"]
+
+
 def let_it_see_connections(admin: Database) -> None:
     """Give the load account what an inspection reads of those that are connected (performance_schema)."""
     answers.carry_out(admin, f"GRANT SELECT ON performance_schema.* TO '{LOAD_USER}'@'%'")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from tlstax.contract import Job
+from tlstax.mysql.accounts import SCHEMA
 from tlstax.records.trial import ConnectionsSeen
 from tlstax.sql import answers
 from tlstax.sql.database import Database
@@ -40,7 +41,7 @@ def statement(server_version: str) -> str:
     """The statement by which a connection records itself; said twice, it records it once."""
     source = f"{_schema(server_version)}.session_status"
     return (
-        f"REPLACE INTO {TABLE} SELECT CONNECTION_ID(), "  # noqa: S608 - every name is our own
+        f"REPLACE INTO {SCHEMA}.{TABLE} SELECT CONNECTION_ID(), "  # noqa: S608 - every name is our own
         "MAX(IF(VARIABLE_NAME='Ssl_version',VARIABLE_VALUE,NULL)), "
         "MAX(IF(VARIABLE_NAME='Ssl_cipher',VARIABLE_VALUE,NULL)) "
         f"FROM {source} WHERE VARIABLE_NAME IN ('Ssl_version','Ssl_cipher')"

@@ -16,6 +16,7 @@ from tlstax.study.case_workload import workload_in
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factor import is_specimen_name
 from tlstax.study.factors import CaseLevels
+from tlstax.study.level_names import STREAM
 from tlstax.study.needs import server_choices
 
 WANTED_BLOCKS = 20
@@ -94,6 +95,10 @@ OPERATION_S, COMMIT_S, SCANNED_ROW_S = 0.0002, 0.001, 0.8e-6
 through a whole table. What such trials took is known when the first block is done."""
 
 
+COPY_S, COPIED_ROW_S, COPY_ROUND_TRIPS = 0.3, 4e-6, 20
+"""About how long a copy of a whole server takes: its program, connecting and asking, and each row."""
+
+
 def window_s(case: CaseLevels, shortest_s: float, study: Study | None = None) -> float:
     """How long a trial of this case measures in a run whose trials measure at least `shortest_s`.
 
@@ -147,6 +152,9 @@ def counted_s(case: CaseLevels, study: Study) -> float:
     way_s = round_trips(case, study) * case.distance.rtt_ms / 1000
     if case.is_storm:
         return operations * _connection_s(case) + rounds_of(case) * way_s
+    if case.workload == STREAM:
+        # One copy more is looked through before.
+        return (operations + 1) * (COPY_S + COPIED_ROW_S * study.rows + COPY_ROUND_TRIPS * way_s)
     each_s = OPERATION_S + way_s / case.connections
     workload = study.workload_of(case)
     if workload.changes_data and workload.table != "words":

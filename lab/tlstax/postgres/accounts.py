@@ -87,6 +87,15 @@ def statements(credentials: Credentials) -> list[str]:
     ]
 
 
+def replication_statements() -> list[str]:
+    """What lets the load account read the log of changes and all files (CREATE ROLE, REPLICATION)."""
+    return [f"ALTER ROLE {LOAD_USER} REPLICATION"]
+
+
+REPLICATION_LINE: Final = f'host replication "{LOAD_USER}" all {SCRAM}'
+"""The line of pg_hba.conf for that: no other database's line is for it."""
+
+
 def hba_lines(*, certificates: bool, major: int) -> list[str]:
     """The lines of pg_hba.conf for these accounts, the first that fits deciding.
 

@@ -35,21 +35,25 @@ ALTER SYSTEM would wait for the disk, and this is said twice for each client tha
 """
 
 _LINE = re.compile(
-    r"\[(?P<process>[0-9]+)\] LOG:  connection (?P<what>authenticated|authorized): (?P<rest>.*)"
+    r"\[(?P<process>[0-9]+)\] LOG:  (?P<replicates>replication )?connection "
+    r"(?P<what>authenticated|authorized): (?P<rest>.*)"
 )
 _METHOD = re.compile(r'(?:identity=".*" |user=".*" )?method=(?P<method>[^ ]+) \(.*\)')
 _TLS = re.compile(
     r"(?P<who>.*) SSL enabled \(protocol=(?P<version>[^ ,]+), cipher=(?P<cipher>[^ ,)]+)"
     r"(?:, bits=(?P<bits>[0-9]+))?(?:, compression=[^ ,)]+)?\)"
 )
-_WHO = re.compile(r"user=(?P<user>.*?) database=(?P<database>.*?)(?: application_name=(?P<application>.*))?")
+_WHO = re.compile(
+    r"user=(?P<user>.*?)(?: database=(?P<database>.*?))?(?: application_name=(?P<application>.*))?"
+)
 
 
 class LoggedConnection(NamedTuple):
     """A login as the log has it: `method` is pg_hba.conf's, None before 14.
 
-    `application` is what the client calls itself, None where it does not or the server is older than 11.
-    `version`, `cipher` and `bits` are those of TLS, None in the clear; 10 does not say the last.
+    `database` is empty of one that replicates. `application` is what the client calls itself, None where it
+    does not or the server is older than 11. `version`, `cipher` and `bits` are those of TLS, None in the
+    clear; 10 does not say the last.
     """
 
     user: str
@@ -79,10 +83,10 @@ def connections(lines: Iterable[str]) -> Iterator[LoggedConnection]:
             continue
         tls = _TLS.fullmatch(found["rest"])
         who = _WHO.fullmatch(tls["who"] if tls else found["rest"])
-        if who is None:
+        if who is None or (who["database"] is None) is not bool(found["replicates"]):
             continue
         login = LoggedConnection(
-            who["user"], who["database"], methods.pop(process, None), application=who["application"]
+            who["user"], who["database"] or "", methods.pop(process, None), application=who["application"]
         )
         if tls is not None:
             bits = int(tls["bits"]) if tls["bits"] else None

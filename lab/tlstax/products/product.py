@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from tlstax.contract import Account, Job, TcpEndpoint
+from tlstax.contract import Account, Job, StreamTerms, TcpEndpoint
 from tlstax.records.trial import ConnectionsSeen, TableState
 from tlstax.sql.answering import Answering, Listener
 from tlstax.sql.credentials import Credentials
@@ -21,6 +21,7 @@ from tlstax.sql.database import Database, SqlError
 from tlstax.sql.facts import ConnectionLimits, Identity, Terms, TlsFacts, Traffic
 from tlstax.sql.table_marks import PRIVATE, Mark
 from tlstax.sql.table_rows import TableContent
+from tlstax.study.client_kinds import Copied
 from tlstax.study.product import ProductName
 from tlstax.study.workloads import Shape
 
@@ -317,6 +318,14 @@ class ConnectionLog(Protocol):
         ...
 
 
+class Streams(Protocol):
+    """What a program that copies all of a server is to get."""
+
+    def terms(self, admin: Database, copied: Copied, table: str) -> StreamTerms:
+        """What to ask for, and what a whole copy holds. Raises SqlError."""
+        ...
+
+
 class LoginLog(Protocol):
     """The server's log, which names each connection that it lets in. What asks raises MachineFault."""
 
@@ -359,6 +368,7 @@ class Product:
     accounts: Accounts
     connection_log: ConnectionLog
     answering: Identifying
+    streams: Streams
     login_log: LoginLog | None = None
 
 
@@ -378,6 +388,7 @@ def _mysql(name: ProductName) -> Product:
         server_facts,
         server_tls,
         status,
+        streams,
         table,
     )
 
@@ -391,6 +402,7 @@ def _mysql(name: ProductName) -> Product:
         accounts=accounts,
         connection_log=connection_log,
         answering=answering,
+        streams=streams,
     )
 
 
@@ -405,6 +417,7 @@ def _postgresql(name: ProductName) -> Product:
         server_facts,
         server_tls,
         status,
+        streams,
         table,
     )
 
@@ -418,6 +431,7 @@ def _postgresql(name: ProductName) -> Product:
         accounts=accounts,
         connection_log=connection_log,
         answering=answering,
+        streams=streams,
         login_log=login_log,
     )
 

@@ -189,7 +189,14 @@ class Bench:
         return kind_of(case.client).connects_in_window
 
     def reporting(self, job: Job, case: CaseLevels) -> Job:
-        """The job; its connections record themselves at the server where the client tells nothing of them."""
+        """The job; its connections record themselves at the server where the client tells nothing of them.
+
+        One that copies all of it is told what the server has of that now. Raises SqlError.
+        """
+        copied, product = kind_of(case.client).copies, self.server.product
+        if copied is not None:
+            terms = product.streams.terms(self.admin, copied, self.terms.tables["sbtest"])
+            job = job.model_copy(update={"stream": terms})
         if not self.connects_in_window(case):
             return job
         return self.server.product.connection_log.reporting(job, self.server.version)
@@ -273,7 +280,9 @@ class Wanted:
     `cpu_features` is what OpenSSL finds there, `configuration` are options of the server's own,
     `certificate` one of factors.CERTIFICATES, `chain` how many it sends (None: as it does with one),
     `proves_clients` whether clients have one too, `addresses` are those that it names, the first as its
-    common name too. Where it is `observed`, events are counted of its process from before its start.
+    common name too. One that `replicates` keeps
+    a log and lets it be read. Where it is `observed`, events are counted of its process from before its
+    start.
     """
 
     build: ServerBuild | None = None
@@ -286,6 +295,7 @@ class Wanted:
     cpu_features: str = OWN_FEATURES
     configuration: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    replicates: bool = False
     max_connections: int = ServerSettings.max_connections
     observed: bool = False
 
@@ -329,6 +339,7 @@ def private_bench(  # noqa: PLR0913, PLR0917 (what it is made of, and for whom)
         cpu_features=wanted.cpu_features,
         configuration=wanted.configuration,
         options=wanted.options,
+        replicates=wanted.replicates,
         buffer_pool_bytes=buffer_pool_bytes(needs.rows),
         max_connections=wanted.max_connections,
         # Opened anew for each process that it starts: the last one is the server's.

@@ -53,6 +53,7 @@ from tlstax.study.needs import (
     only_tls_version,
     paths,
     paths_of,
+    replicates,
     server_choices,
     tls_libraries,
 )
@@ -374,6 +375,7 @@ def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, connection
         cpu_features=choice.cpu_features,
         configuration=configuration.arguments(choice.configuration),
         options=(f"--tls-version=TLSv{version}",) if version else (),
+        replicates=replicates(study, choice),
         max_connections=max(many, usual),
         observed=choice.observed,
     )

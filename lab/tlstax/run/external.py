@@ -114,6 +114,12 @@ def check_external(study: Study, servers: Collection[str | None] = ALONE) -> Non
                     f"an external server keeps what it has: {name} cannot be chosen there",
                     remedy="leave it out, or name specimens alone",
                 )
+        if kind_of(case.client).copies is not None:
+            raise UserMistake(
+                f"{case.client} copies all of a server, by rights and for a time that no external one has "
+                "promised",
+                remedy="name specimens, such as --set server=postgresql-18",
+            )
         if not kind_of(case.client).asks:
             raise UserMistake(
                 f"{case.client} does not tell what its connections have negotiated, and an external server "

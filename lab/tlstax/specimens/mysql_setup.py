@@ -26,6 +26,10 @@ MOST_STATEMENTS = 1 << 20
 """Prepared statements that a server keeps at once, where it has many connections: each has its own."""
 
 
+REPLICATION_OPTIONS = ("--log-bin=binlog", "--server-id=1", "--loose-binlog-format=ROW")
+"""What keeps a log of each changed row: the default of MySQL since 8.0, asked for by name at all others."""
+
+
 def measurement_options(settings: ServerSettings) -> list[str]:
     """Options of every measured run.
 
@@ -47,7 +51,7 @@ def measurement_options(settings: ServerSettings) -> list[str]:
         "--max-connect-errors=4294967295",
         "--back-log=4096",
         "--skip-name-resolve",
-        "--skip-log-bin",
+        *(REPLICATION_OPTIONS if settings.replicates else ["--skip-log-bin"]),
         "--general-log=0",
         "--slow-query-log=0",
         "--local-infile=0",
@@ -76,7 +80,10 @@ class _OfMySql:
 
     def account_statements(self, credentials: Credentials) -> list[str]:
         """The administrator comes over the socket only, the load account from anywhere on this machine."""
-        return accounts.statements(credentials)
+        return [*accounts.statements(credentials), *self._replication_statements()]
+
+    def _replication_statements(self) -> list[str]:
+        return accounts.replication_statements() if self._site.settings.replicates else []
 
     def errands(self) -> Iterator[Errand]:
         """One run of the server, which creates the system tables and opens no socket.
@@ -220,7 +227,7 @@ class MySql(_OfMySql):
     def account_statements(self, credentials: Credentials) -> list[str]:
         """Root is locked, with a password that is known to nobody."""
         lock = f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{credentials.root_password}' ACCOUNT LOCK"
-        return [lock, *accounts.statements(credentials)]
+        return [lock, *super().account_statements(credentials)]
 
 
 MYSQL5_SYSTEM_TABLES = ("mysql_system_tables.sql", "mysql_system_tables_data.sql")

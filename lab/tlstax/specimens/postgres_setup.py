@@ -27,6 +27,10 @@ PAGE_BYTES = 8192
 
 FIRST_WITH_JIT = 11
 
+FIRST_WITH_KEPT_SIZE = 13
+KEPT_LOG, KEPT_SEGMENTS = "wal_keep_size = '8GB'", "wal_keep_segments = 512"
+"""What keeps the log until it has been read, through the checkpoints of base backups (16 MiB a segment)."""
+
 RESERVED = 3
 """Connections of max_connections that only a superuser gets (superuser_reserved_connections)."""
 
@@ -71,7 +75,8 @@ class PostgreSql:
 
     def account_statements(self, credentials: Credentials) -> list[str]:
         """The administrator comes over the socket only, as the file of hosts says."""
-        return accounts.statements(credentials)
+        more = accounts.replication_statements() if self._site.settings.replicates else []
+        return [*accounts.statements(credentials), *more]
 
     def errands(self) -> Iterator[Errand]:
         """initdb, and then the accounts.
@@ -141,6 +146,8 @@ class PostgreSql:
             *([("ssl_ca_file", str(files.clients_ca_file))] if files.clients_ca_file else []),
         ]
         major, _ = self._site.build.era
+        replicates = self._site.settings.replicates
+        hosts = accounts.hba_lines(certificates=files.clients_ca_file is not None, major=major)
         jit = [("jit", "off")] if major >= FIRST_WITH_JIT else []
         settings = [*measurement_settings(self._site.settings), *jit, *tls]
         for name, lines in (
@@ -148,10 +155,11 @@ class PostgreSql:
                 "postgresql.conf",
                 [
                     *(f"{setting} = '{value}'" for setting, value in settings),
+                    *([KEPT_LOG if major >= FIRST_WITH_KEPT_SIZE else KEPT_SEGMENTS] if replicates else []),
                     f"include_if_exists '{login_log.INCLUDED}'",
                 ],
             ),
-            ("pg_hba.conf", accounts.hba_lines(certificates=files.clients_ca_file is not None, major=major)),
+            ("pg_hba.conf", [*hosts, *([accounts.REPLICATION_LINE] if replicates else [])]),
             ("pg_ident.conf", accounts.ident_lines(PRIVATE_CLIENT)),
         ):
             (data / name).write_text("\n".join([*lines, ""]), encoding="utf-8")

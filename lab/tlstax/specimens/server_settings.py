@@ -31,7 +31,8 @@ class ServerSettings:
     `cpus` are the processors it may use (empty: all). `openssl_conf` is the text of the only OpenSSL
     configuration it reads, so that the machine's own cannot change what is measured. `configuration` are
     options that are asked for, before those that keep the server in its place, and `options`
-    come last and so override the others. `tls_library` is put under the server in
+    come last and so override the others. One that `replicates` keeps the log of its changes, and lets the
+    load account read that and all of its data. `tls_library` is put under the server in
     place of the one that it comes with, `fault` is planted in it, and OpenSSL finds the
     instructions of `cpu_features` there. `before_exec` is called with the process id
     before the server's program is executed, for counters that are to be inherited by all its threads.
@@ -51,6 +52,7 @@ class ServerSettings:
     fault: Fault | None = None
     cpu_features: str = OWN_FEATURES
     buffer_pool_bytes: int = LEAST_BUFFER_POOL_BYTES
+    replicates: bool = False
     max_connections: int = 4096
     start_timeout_s: float = 90.0
     before_exec: Callable[[int], None] | None = None

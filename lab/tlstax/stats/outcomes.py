@@ -192,6 +192,7 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
         **_events(record),
         **_memory(record),
         **_wire(done),
+        **({"copy_bytes": float(done.streamed.copy_bytes)} if done.streamed is not None else {}),
         **_phases_on_the_wire(done),
         **_processors(record),
         **_observers(record),

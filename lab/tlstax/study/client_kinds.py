@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from tlstax.contract import ClosedLoop, OpenLoop, Schedule
 from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.driver_catalogue import DRIVERS, Driver
 from tlstax.study.level_names import (
     CACHING_SHA2,
+    DIRECT,
     DIRECT_TLS,
     ENGINE,
     NATIVE_PASSWORD,
@@ -19,6 +20,7 @@ from tlstax.study.level_names import (
     POINT_SELECT,
     RECONNECT,
     SCRAM_PLUS,
+    STREAM,
     UNIX_SOCKET,
     Level,
 )
@@ -31,6 +33,9 @@ from tlstax.support.text import counted
 if TYPE_CHECKING:
     from tlstax.study.factors import CaseLevels
 
+
+Copied = Literal["dump", "base backup", "log"]
+"""What a program copies: the rows of a table, all files of a server, or the log of its changes."""
 
 Limit = tuple[bool, str]
 """Whether a case goes beyond what a client can do, and what the client does instead, to follow its name."""
@@ -81,6 +86,8 @@ class ClientKind:
     It `speaks` to these products. Its connections are proved by the server's log, which names each as it is
     let in, at those where it is `logged_at`.
     Beside one that `has_one_thread` nobody has more than one processor to work on.
+    One that `copies` is a program that copies a server's data or its log: it does the workload `stream` and
+    no other. What the load's database counts says nothing of one that connects to the server `beside` it.
     `verifies` says of one that reports this version of itself whether it can be relied on to verify the
     server's certificate on every connection, None where nobody has looked.
     """
@@ -100,6 +107,8 @@ class ClientKind:
     has_locks_counted: bool = False
     speaks: frozenset[ProductName] = _MYSQL_PROTOCOL
     logged_at: frozenset[ProductName] = frozenset()
+    copies: Copied | None = None
+    beside: bool = False
     verifies: Callable[[str], bool | None] = _not_known
 
     def is_silent_at(self, product: ProductName) -> bool:
@@ -111,6 +120,12 @@ class ClientKind:
         if wanted.product not in self.speaks:
             whose = "PostgreSQL's" if wanted.is_of_postgresql else "MySQL's"
             return f"{self.name} does not speak {whose} protocol"
+        if (self.copies is None) is (wanted.case.workload == STREAM):
+            return (
+                f"{self.name} copies no whole server: {STREAM} is for pg-dump, mysqldump and their like"
+                if self.copies is None
+                else f"{self.name} copies all of a server: its workload is {STREAM}"
+            )
         return next((f"{self.name} {words}" for beyond, words in self.limits(wanted) if beyond), "")
 
 
@@ -321,6 +336,70 @@ _PGBENCH: ClientKind = ClientKind(
 """libpq verifies as its `sslmode` says, on each connection (PostgreSQL documentation, "SSL Support")."""
 
 
+def _of_streams(wanted: Wanted) -> Iterable[Limit]:
+    case = wanted.case
+    yield from _of_options(wanted)
+    yield case.client_tls_library != OWN, "keeps the TLS library that it comes with"
+    yield case.connections > 1, "is one connection at a time (connections = 1)"
+    yield case.cipher != "default", "is not told which cipher suite to offer"
+    yield case.auth != "default", "logs in as the account of all streams (auth = default)"
+    yield case.client_certificate == "on", "is given no certificate of its own"
+    yield case.path != DIRECT, "is sent to the server itself (path = direct)"
+
+
+def _of_mysql_streams(wanted: Wanted) -> Iterable[Limit]:
+    yield from _of_streams(wanted)
+    yield from _of_any_version(wanted)
+    yield (
+        wanted.product == "mysql" and _logs_in_natively(wanted),
+        f"does not know mysql_native_password, by which clients log in to {wanted.case.server or ''}",
+    )
+
+
+def _of_unseen(wanted: Wanted) -> Iterable[Limit]:
+    yield from _of_mysql_streams(wanted)
+    yield (
+        wanted.case.is_encrypted and wanted.case.tls != FLOOR_TLS,
+        f"does not tell which TLS it has, and is proved by a server that accepts {FLOOR_TLS} alone",
+    )
+
+
+def _stream(  # noqa: PLR0913 (what a kind is, by its names)
+    name: str,
+    words: str,
+    copies: Copied,
+    product: ProductName,
+    limits: Callable[[Wanted], Iterable[Limit]],
+    *,
+    beside: bool = False,
+    connects_in_window: bool = False,
+) -> ClientKind:
+    return ClientKind(
+        name,
+        words,
+        limits,
+        asks=False,
+        connects_in_window=connects_in_window,
+        speaks=frozenset({product}),
+        logged_at=frozenset({product}) & _POSTGRESQL,
+        copies=copies,
+        beside=beside,
+        verifies=lambda _: True,
+    )
+
+
+STREAMS: tuple[ClientKind, ...] = (
+    _stream("pg-dump", "pg_dump", "dump", "postgresql", _of_streams),
+    _stream("pg-basebackup", "pg_basebackup", "base backup", "postgresql", _of_streams, beside=True),
+    _stream("pg-receivewal", "pg_receivewal", "log", "postgresql", _of_streams, beside=True),
+    _stream("mysqldump", "mysqldump", "dump", "mysql", _of_mysql_streams, connects_in_window=True),
+    _stream("mysqlbinlog", "mysqlbinlog", "log", "mysql", _of_unseen),
+    _stream("mariadb-dump", "mariadb-dump", "dump", "mariadb", _of_unseen),
+    _stream("mariadb-binlog", "mariadb-binlog", "log", "mariadb", _of_unseen),
+)
+"""Programs that copy all of a server's data, or of its log. Those that verify do so on each connection."""
+
+
 _TRANSACTIONS = frozenset({"oltp-read-only", "oltp-read-write"})
 """Built-in workloads whose operations are transactions."""
 
@@ -367,7 +446,7 @@ def _of_its_line(driver: Driver, wanted: Wanted) -> Iterable[Limit]:
     )
 
 
-PROGRAMS: tuple[ClientKind, ...] = (_ENGINE, _SYSBENCH, _FLOOR, *MYSQLSLAPS, _PGBENCH)
+PROGRAMS: tuple[ClientKind, ...] = (_ENGINE, _SYSBENCH, _FLOOR, *MYSQLSLAPS, _PGBENCH, *STREAMS)
 """Load clients that are no drivers."""
 
 KINDS: dict[str, ClientKind] = {kind.name: kind for kind in PROGRAMS} | {

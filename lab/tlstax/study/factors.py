@@ -50,6 +50,7 @@ from tlstax.study.level_names import (
     REQUIRED,
     SHARED,
     STORM,
+    STREAM,
     UNSET,
     WORKLOADS,
     Level,
@@ -649,7 +650,7 @@ class CaseLevels(Mapping[str, Level]):
     @property
     def can_be_captured(self) -> bool:
         """Whether a tap can stand between client and server: there is nothing else between them."""
-        return self.path == DIRECT and not self.distance.is_any
+        return self.workload != STREAM and self.path == DIRECT and not self.distance.is_any
 
 
 def within(levels: Levels, wanted: Mapping[str, Choice]) -> bool:

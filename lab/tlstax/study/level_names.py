@@ -187,6 +187,9 @@ TABLE_SELECT, TABLE_RECONNECT = "table-select", "table-reconnect"
 KEPT_BESIDE_MADE = ((POINT_SELECT, RECONNECT), (PING, RECONNECT_PING), (TABLE_SELECT, TABLE_RECONNECT))
 """The same statement on connections that are kept, and on one of its own."""
 
+STREAM = "stream"
+"""A whole copy of a server's data or of its log, by a program that is made for it."""
+
 WORKLOADS = (
     POINT_SELECT,
     RECONNECT,
@@ -205,6 +208,7 @@ WORKLOADS = (
     "people-delete",
     "words-insert",
     "words-execute",
+    STREAM,
 )
 """The built-in workloads; `tlstax.workloads` has what each of them is."""
 

@@ -10,7 +10,7 @@ from tlstax.study.client_kinds import FLOOR_TLS, kind_of
 from tlstax.study.design import Study
 from tlstax.study.exclusions import of_auth, of_compression
 from tlstax.study.factors import ServerChoice
-from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, UNIX_SOCKET
+from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, STREAM, UNIX_SOCKET
 from tlstax.study.workloads import Shape
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
@@ -102,6 +102,11 @@ def only_tls_version(study: Study, choice: ServerChoice) -> str | None:
             remedy=f"leave out {silent[0]}, or what has other versions",
         )
     return FLOOR_TLS
+
+
+def replicates(study: Study, choice: ServerChoice) -> bool:
+    """Whether this server's data or its log are copied whole, for which it keeps a log."""
+    return any(case.workload == STREAM for case in study.included() if case.server_choice == choice)
 
 
 def server_choices(study: Study) -> tuple[ServerChoice, ...]:

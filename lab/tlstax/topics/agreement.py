@@ -44,7 +44,7 @@ from tlstax.study import Study
 from tlstax.study.client_kinds import client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
-from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER, TLS_SWITCH
+from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER, STREAM, TLS_SWITCH
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated, with_commas
 from tlstax.topics.core import figures
@@ -156,7 +156,9 @@ def rows(run: Run) -> Iterator[Row]:
     if is_of_load_client(run.study):
         return
     series = run.series
-    cases = (case for case in series.cases.values() if CLIENT in case.levels)
+    cases = (
+        case for case in series.cases.values() if CLIENT in case.levels and case.levels.workload != STREAM
+    )
     comparable = (case.levels for case in cases if case.levels.tls not in LEFT_TO_THE_DRIVER)
     together = grouped(comparable, lambda levels: levels.without(*WHO)).values()
     groups = [{client_of(at): at for at in clients} for clients in together if len(clients) > 1]

@@ -37,6 +37,7 @@ from tlstax.topics.core.charts import (
     quantitative,
 )
 from tlstax.topics.core.columns import Column
+from tlstax.topics.core.outcome_names import MIB, MIB_PER_S, OF_A_MIB
 from tlstax.topics.core.section import Charts, Items, OnPage, Roomy, Section, Words
 from tlstax.topics.core.table import Cell, Number, Table, number
 from tlstax.topics.core.topic import Run, Topic
@@ -48,7 +49,6 @@ a result on a connection that is made for it."""
 SMALL_SHARE = 0.05
 """What a part of a connection's cost is called small below."""
 
-MIB = 1 << 20
 WORKLOAD = "workload"
 RATE = "ops_per_s"
 CPU = {"server": "server_cpu_us_per_op", "client": "client_cpu_us_per_op", "path": "path_cpu_us_per_op"}
@@ -60,8 +60,8 @@ WIRE: Mapping[Direction, str] = {
     "connected": "bytes_received_per_op",
 }
 
-MIB_PER_S, ON_THE_WIRE = "MiB a second", "bytes on the wire for each byte"
-OF_A_MIB, OF_A_FURTHER_MIB = "{} CPU of a MiB", "{} CPU of a further MiB"
+ON_THE_WIRE = "bytes on the wire for each byte"
+OF_A_FURTHER_MIB = "{} CPU of a further MiB"
 RECORDS, RECORD_BYTES = "TLS records that the {} sends", "bytes of a TLS record of the {}"
 TO_PLAINTEXT = "server CPU beside plaintext"
 SHARE, SMALL_FROM = "share of the handshake in the server's CPU", "size from which the handshake is small"

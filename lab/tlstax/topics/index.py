@@ -22,6 +22,7 @@ from tlstax.topics import (
     self_bench,
     statements,
     storms,
+    streams,
     trust,
     two_sides,
 )
@@ -48,6 +49,7 @@ COMPARED: tuple[Topic, ...] = (
     tunnels.TOPIC,
     scaling.TOPIC,
     bulk.TOPIC,
+    streams.TOPIC,
     trust.TOPIC,
     storms.TOPIC,
     memory.TOPIC,

@@ -18,6 +18,8 @@ AUTHENTICATED = (
 )
 AUTHORIZED = AT + "connection authorized: user=tlstax_load database=tlstax application_name=app (1) "
 AUTHORIZED += f"SSL enabled (protocol=TLSv1.3, cipher={SUITE}, bits=256)"
+REPLICATES = AT + "replication connection authorized: user=tlstax_load application_name=pg_receivewal "
+REPLICATES += f"SSL enabled (protocol=TLSv1.3, cipher={SUITE}, bits=256)"
 PLAIN = AT + "connection authorized: user=tlstax_load database=tlstax application_name=pgbench"
 
 
@@ -41,6 +43,10 @@ PLAIN = AT + "connection authorized: user=tlstax_load database=tlstax applicatio
                 PLAIN.format(7) + "\n",
             ],
             LoggedConnection("tlstax_load", "tlstax", "trust", application="pgbench"),
+        ),
+        (
+            [AUTHENTICATED.format(7), REPLICATES.format(7)],
+            LoggedConnection("tlstax_load", "", "scram-sha-256", "TLSv1.3", SUITE, 256, "pg_receivewal"),
         ),
     ],
 )

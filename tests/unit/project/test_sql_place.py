@@ -26,6 +26,7 @@ SQL_ELSEWHERE = {
     "store": "SQLite's: it is no server that is asked",
     "cli/completion/names.py": "the store's: to import the store itself takes longer than a key press may",
     "clients/mysqlslap": "what mysqlslap is given to say: the work that is measured",
+    "clients/streams/received.py": "how the rows of a dump begin, which it counts; it says nothing",
     "study/workloads": "what load clients say: the work that is measured",
     "external/conditions.py": "a line for an administrator to paste; nothing here says it",
     "external/postgres_guard.py": "reads what users say; it says nothing itself",

@@ -210,6 +210,7 @@ def test_every_module_is_used() -> None:
         "tlstax.clients.sysbench.__main__",
         "tlstax.clients.mysqlslap.__main__",
         "tlstax.clients.pgbench.__main__",
+        "tlstax.clients.streams.__main__",
         "tlstax.network.distance.making",
     }
     assert modules.keys() - imported - started_by_name == set()

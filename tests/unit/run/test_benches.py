@@ -22,7 +22,7 @@ from tlstax.run.benches import Benches, Specimens, left_out, obtain, open_benche
 from tlstax.run.tls_support import cut_to
 from tlstax.study import Study, load_study, override
 from tlstax.study.factors import ServerChoice
-from tlstax.study.needs import server_choices, tls_libraries
+from tlstax.study.needs import replicates, server_choices, tls_libraries
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 MACHINE: Machine = fake_header().machine
@@ -147,6 +147,23 @@ def test_a_server_that_is_not_ours_is_measured_with_clients_that_tell_what_they_
     study = override(kept, "client", ["mysqlslap-9.7"])
     with pytest.raises(UserMistake, match="does not tell what its connections have negotiated"):
         external.check_external(study)
+
+
+def test_a_server_that_is_not_ours_is_not_copied() -> None:
+    study = override(override(load_study("tax"), "connections", [1]), "client", ["engine", "mysqldump"])
+    study = override(study, "workload", ["stream"])
+    with pytest.raises(UserMistake, match="by rights and for a time that no external one has promised"):
+        external.check_external(study)
+
+
+def test_only_a_server_that_is_copied_keeps_a_log() -> None:
+    kept = {
+        choice.server: replicates(load_study(name), choice)
+        for name in ("streams", "tax")
+        for choice in server_choices(load_study(name))
+    }
+    assert kept.pop(None) is False
+    assert set(kept.values()) == {True}
 
 
 def test_a_load_client_that_cannot_be_had_is_named_with_the_way_around_it(

@@ -90,6 +90,21 @@ def test_every_account_gets_a_password(tmp_path: Path, product: ProductName, ver
     assert all("IDENTIFIED BY '" in statement for statement in made)
 
 
+@pytest.mark.parametrize(
+    ("product", "version"), [("mysql", "9.7.4"), ("mysql", "5.6.14"), ("mariadb", "11.8.3")]
+)
+@pytest.mark.parametrize("replicates", [False, True])
+def test_only_a_server_that_replicates_keeps_a_log_and_lets_it_be_read(
+    tmp_path: Path, product: ProductName, version: str, *, replicates: bool
+) -> None:
+    setup = setup_of(unpacked(tmp_path, version, product, ServerSettings(replicates=replicates)))
+    granted = [line for line in setup.account_statements(new_credentials()) if "REPLICATION" in line]
+    assert granted == ["GRANT REPLICATION SLAVE ON *.* TO 'tlstax_load'@'%'"] * replicates
+    options = set(setup.options(3306))
+    assert ("--skip-log-bin" in options) is not replicates
+    assert ({"--log-bin=binlog", "--server-id=1", "--loose-binlog-format=ROW"} <= options) is replicates
+
+
 def test_a_server_in_a_tree_is_told_where_its_files_are(tmp_path: Path) -> None:
     (tmp_path / "lib/plugin").mkdir(parents=True)
     assert MySql5(unpacked(tmp_path)).path_options() == [

@@ -117,14 +117,35 @@ def test_what_makes_a_commit_durable_keeps_its_defaults(site: Site) -> None:
     assert not any(name in text for name in ("fsync", "synchronous_commit", "full_page_writes", "wal_level"))
 
 
-def test_every_account_gets_a_password_and_the_first_role_is_locked() -> None:
-    credentials = new_credentials()
-    statements = PostgreSql.account_statements(PostgreSql.__new__(PostgreSql), credentials)
+def test_every_account_gets_a_password_and_the_first_role_is_locked(site: Site) -> None:
+    statements = PostgreSql(site).account_statements(new_credentials())
     made = [statement for statement in statements if statement.startswith("CREATE ROLE")]
     assert len(made) == 2
     assert all(" PASSWORD '" in statement for statement in made)
     assert "ALTER ROLE postgres NOLOGIN" in statements
     assert not any("\n" in statement for statement in statements)
+
+
+def test_only_a_server_that_replicates_lets_its_log_and_its_files_be_read(site: Site) -> None:
+    replicating = replace(site, settings=ServerSettings(replicates=True))
+    credentials = new_credentials()
+    usual, more = (setup_of(own).account_statements(credentials) for own in (site, replicating))
+    assert not any("REPLICATION" in statement for statement in usual)
+    assert any(statement == "ALTER ROLE tlstax_load REPLICATION" for statement in more)
+    files = configured(site)
+    assert "replication" not in files["pg_hba.conf"]
+    assert "wal_keep" not in files["postgresql.conf"]
+
+
+@pytest.mark.parametrize(
+    ("version", "kept"), [("18.4", "wal_keep_size = '8GB'"), ("12.22", "wal_keep_segments = 512")]
+)
+def test_a_server_that_replicates_keeps_its_log_through_checkpoints(
+    site: Site, version: str, kept: str
+) -> None:
+    files = configured(replace(of_version(site, version), settings=ServerSettings(replicates=True)))
+    assert kept in files["postgresql.conf"].splitlines()
+    assert 'host replication "tlstax_load" all scram-sha-256' in files["pg_hba.conf"].splitlines()
 
 
 def test_no_password_is_among_the_arguments_of_what_is_started(site: Site) -> None:

@@ -179,3 +179,53 @@ def test_accounts_that_a_server_cannot_have_are_left_out(server: str, plugin: st
     why = why_left_out({"workload": "reconnect", "server": server, "auth": plugin}, {}, CLOSED)
     assert bool(why) == left_out
     assert not why or (server in why and plugin in why)
+
+
+DUMP: dict[str, str | int] = {
+    "client": "pg-dump",
+    "server": "postgresql-18",
+    "workload": "stream",
+    "connections": 1,
+    "tls": "1.2",
+}
+LOG: dict[str, str | int] = {**DUMP, "client": "mysqlbinlog", "server": "mysql-9.7", "tls": "1.3"}
+
+
+@pytest.mark.parametrize(
+    ("levels", "word"),
+    [
+        ({**DUMP, "workload": "point-select"}, "its workload is stream"),
+        ({**DUMP, "client": "engine"}, "copies no whole server"),
+        ({**DUMP, "client": "pgbench"}, "copies no whole server"),
+        ({**DUMP, "server": "mysql-9.7"}, "does not speak MySQL's protocol"),
+        ({**LOG, "server": "mariadb-11.8"}, "does not speak"),
+        ({**DUMP, "connections": 2}, "one connection at a time"),
+        ({**DUMP, "cipher": "TLS_AES_128_GCM_SHA256", "tls": "1.3"}, "which cipher suite"),
+        ({**DUMP, "auth": "md5"}, "auth = default"),
+        ({**DUMP, "client_certificate": "on"}, "no certificate of its own"),
+        ({**DUMP, "client_tls_library": "openssl-3.5.5"}, "the TLS library that it comes with"),
+        ({**LOG, "compression": "zlib"}, "to compress"),
+        ({**LOG, "tls": "1.2"}, "accepts 1.3 alone"),
+        ({**LOG, "server": "mysql-8.0.33", "auth": "default", "tls": "1.2"}, "accepts 1.3 alone"),
+        ({**LOG, "client": "mysqldump", "server": "mysql-5.6.14", "tls": "off"}, "has neither"),
+    ],
+)
+def test_what_a_program_that_copies_a_server_cannot_do_has_a_reason(
+    levels: dict[str, str | int], word: str
+) -> None:
+    assert word in why_left_out(levels, {}, CLOSED)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        DUMP,
+        {**DUMP, "client": "pg-basebackup", "tls": "1.3-direct"},
+        {**DUMP, "client": "pg-receivewal", "rtt_ms": 45},
+        LOG,
+        {**LOG, "client": "mysqldump", "tls": "1.2"},
+        {**LOG, "client": "mariadb-dump", "server": "mariadb-11.8", "tls": "off"},
+    ],
+)
+def test_a_program_copies_a_server_of_its_product(levels: dict[str, str | int]) -> None:
+    assert why_left_out(levels, {}, CLOSED) == ""

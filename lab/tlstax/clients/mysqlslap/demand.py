@@ -83,25 +83,26 @@ def arguments(job: Job, *, queries: int, rounds: int) -> list[str]:
     `queries` is how many each of the job's connections says in a round.
     """
     return [
-        *_where(job),
+        *where(job),
         f"--create-schema={job.account.database}",
         "--no-drop",
         f"--concurrency={job.connections}",
         f"--iterations={rounds}",
         f"--number-of-queries={queries * job.connections}",
-        *(_tls(job.tls) if isinstance(job.tls, TlsOn) else ["--ssl-mode=DISABLED"]),
+        *(tls_options(job.tls) if isinstance(job.tls, TlsOn) else ["--ssl-mode=DISABLED"]),
     ]
 
 
-def _where(job: Job) -> list[str]:
-    """Without --protocol, `localhost` would mean a socket."""
+def where(job: Job) -> list[str]:
+    """Where its server is. Without --protocol, `localhost` would mean a socket."""
     endpoint = job.endpoint
     if isinstance(endpoint, UnixEndpoint):
         return ["--protocol=socket", f"--socket={endpoint.path}"]
     return ["--protocol=tcp", f"--host={endpoint.host}", f"--port={endpoint.port}"]
 
 
-def _tls(tls: TlsOn) -> list[str]:
+def tls_options(tls: TlsOn) -> list[str]:
+    """How it encrypts, in the words of MySQL's clients."""
     versions = _versions(tls) if tls.min_version or tls.max_version else []
     settings = {
         "ssl-ca": tls.ca_file,

@@ -28,7 +28,7 @@ A worker that meets an error says no more, and mysqlslap ends as if nothing had 
 
 _SHOWN_CHARACTERS = 80
 
-_BY_TEXT: tuple[tuple[str, ErrorKind, Fault], ...] = (
+BY_TEXT: tuple[tuple[str, ErrorKind, Fault], ...] = (
     ("Access denied", "access_denied", "server"),
     ("Unknown MySQL server host", "resolve", "network"),
     ("SSL is required", "no_tls", "server"),
@@ -74,7 +74,7 @@ def failure_in(log: str) -> ErrorEvent | None:
     ).strip()
     number = match["code"] or match["result_code"]
     code = int(number) if number else None
-    kind, fault = next(((kind, fault) for words, kind, fault in _BY_TEXT if words in text), (None, None))
+    kind, fault = next(((kind, fault) for words, kind, fault in BY_TEXT if words in text), (None, None))
     if match["option_text"] is not None:
         kind, fault = "internal", "client"
     elif kind is None or (match["query"] is not None and kind != "server_closed"):

@@ -19,7 +19,7 @@ from tlstax.specimens.processes import mortal
 
 NOTICE = re.compile(r"^pgbench: (?:error|fatal): (.*)$", re.MULTILINE)
 
-_BY_TEXT: tuple[tuple[str, ErrorKind, Fault], ...] = (
+BY_TEXT: tuple[tuple[str, ErrorKind, Fault], ...] = (
     ("password authentication failed", "access_denied", "server"),
     ("no pg_hba.conf entry", "access_denied", "server"),
     ("server does not support SSL", "no_tls", "server"),
@@ -78,7 +78,7 @@ def failure_in(log: str) -> ErrorEvent | None:
     if said is None:
         return None
     text = " ".join(said[1].split())
-    known = ((kind, fault) for words, kind, fault in _BY_TEXT if words in text)
+    known = ((kind, fault) for words, kind, fault in BY_TEXT if words in text)
     kind, fault = next(known, ("internal", "client"))
     return failure(kind, fault, text)
 

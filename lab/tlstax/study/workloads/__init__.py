@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tlstax.contract import Workload
-from tlstax.study.level_names import TABLE_RECONNECT, TABLE_SELECT
+from tlstax.study.level_names import STREAM, TABLE_RECONNECT, TABLE_SELECT
 from tlstax.study.level_names import WORKLOADS as NAMES
 from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.workloads import statements
@@ -87,6 +87,7 @@ _BUILT_IN = {
     "people-delete": _BuiltIn("people", "deletes from people without an index", statements.people_delete),
     "words-insert": _BuiltIn("words", "inserts of a word in one transaction", statements.words_insert),
     "words-execute": _BuiltIn("words", "the same inserts by execute()", statements.words_execute),
+    STREAM: _BuiltIn("sbtest", "whole copies", statements.stream),
 }
 
 

@@ -193,6 +193,15 @@ BEGINS_AT_POSTGRESQL = "BEGIN"
 """The same where autocommit is the client's affair (PostgreSQL documentation, "ECPG: SET AUTOCOMMIT")."""
 
 
+def stream(table: str, rows: int) -> Workload:  # noqa: ARG001 (all workloads are made alike)
+    """All of the table, which is what a dump asks for; what else a program reads is its own affair.
+
+    A mix, for nobody counts its statements: such programs say many others.
+    """
+    whole = Statement(sql=f"SELECT * FROM {table}")  # noqa: S608 (the laboratory's own table)
+    return Workload(reconnect=True, mix=(Transaction(statements=(whole,)),))
+
+
 def as_at(product: ProductName, workload: Workload) -> Workload:
     """A workload of these at that product: PostgreSQL begins a transaction otherwise, the rest is alike."""
     if product != "postgresql" or workload.on_connect != (BEGINS,):

@@ -63,3 +63,9 @@ def better(outcome: str) -> str:
     if known is None or known.lower_is_better is None:
         return ""
     return "lower is better" if known.lower_is_better else "higher is better"
+
+
+MIB = 1 << 20
+
+MIB_PER_S, OF_A_MIB = "MiB a second", "{} CPU of a MiB"
+"""What topics about bytes call their rows, the second with a side in it."""

@@ -1,0 +1,105 @@
+"""A program that copies a server behind the contract: one job from standard input, events to standard output.
+
+`program.adapter_command` starts it, with the program's level of `client`, its version and its command line as
+arguments. An operation is one run of the program, from its start to its end: connecting and logging in are in
+it, as they are for who types it. One run before the window is looked through; those of the window are not,
+but must write as much.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from tlstax.clients.adapter import (
+    Failed,
+    Laboratory,
+    check_files,
+    conclude,
+    failure,
+    job_of,
+    served,
+    take_limits,
+)
+from tlstax.clients.streams import demand
+from tlstax.clients.streams.child import Copying, looked_through
+from tlstax.contract import Counts, CpuTime, Done, Job, Ready, Streamed
+from tlstax.observers.process import cpu_between
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve one job; the exit status is 0 after `done`."""
+    name, version, *program = arguments
+    return served(lambda laboratory: _serve(laboratory, name, version, program))
+
+
+def _serve(laboratory: Laboratory, name: str, version: str, program: Sequence[str]) -> None:
+    job = job_of(laboratory)
+    demand.check(job)
+    check_files(job.tls)
+    take_limits(job.cpus, name)
+    unrecorded = job.model_copy(update={"workload": job.workload.model_copy(update={"on_connect": ()})})
+    holds, copy_bytes, written = looked_through(name, program, unrecorded, laboratory)
+    with ExitStack() as stack:
+        runs = [
+            stack.enter_context(Copying(name, program, job, laboratory)) for _ in range(job.operations or 1)
+        ]
+        before = [run.settled_cpu() for run in runs]
+        laboratory.say(_ready(name, version, runs[0].pid))
+        runs[0].wait_for_go()
+        took_s = 0.0
+        for run in runs:
+            began_s = run.let_go()
+            took_s += run.wait_for_end(job.duration_s + job.timeout_s) - began_s
+        used = [cpu_between(start, run.cpu()) for start, run in zip(before, runs, strict=True)]
+        known = [each for each in used if each is not None]
+        if len(known) < len(runs):
+            raise Failed(failure("internal", "client", f"the CPU clock of {name} cannot be read"))
+        cpu = CpuTime(
+            total_us=sum(each.total_us for each in known),
+            user_us=sum(each.user_us for each in known),
+            system_us=sum(each.system_us for each in known),
+        )
+        wrote = tuple(run.written_bytes() for run in runs)
+        streamed = Streamed(copy_bytes=copy_bytes, written=(written, *wrote), holds=_asked_of(job, holds))
+        conclude(laboratory, _done(len(runs), demand.TOOLS[name].connections, took_s, cpu, streamed))
+
+
+def _asked_of(job: Job, holds: dict[str, int]) -> dict[str, int]:
+    """What the copy holds of what the job tells of; of a base backup all else is its own affair."""
+    asked = job.stream.holds if job.stream else {}
+    return {what: holds[what] for what in asked if what in holds}
+
+
+def _ready(name: str, version: str, pid: int) -> Ready:
+    """The first run stands at its gate. It can be asked nothing: neither what it negotiated nor of whom."""
+    return Ready(
+        client=name, client_version=version, pid=pid, server_version="", tls_library=None, negotiated=()
+    )
+
+
+def _done(copies: int, each: int, took_s: float, cpu: CpuTime, streamed: Streamed) -> Done:
+    """The result, of `each` connections a copy: handshakes and latencies are not reported, and left out."""
+    return Done(
+        elapsed_s=took_s,
+        operations=copies,
+        scheduled=copies,
+        skipped=0,
+        window=_counts(copies * each),
+        lifetime=_counts((copies + 1) * each),
+        histograms_ns={},
+        cpu=cpu,
+        wire=None,
+        errors=(),
+        row_samples=(),
+        streamed=streamed,
+    )
+
+
+def _counts(connections: int) -> Counts:
+    return Counts(connections=connections, handshakes=(), authentications={})
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

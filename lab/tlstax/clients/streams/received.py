@@ -1,0 +1,119 @@
+"""What a whole copy holds, looked through as it comes: rows of a dump, files of a base backup, a log's bytes.
+
+Rows are counted as they are written: those of pg_dump are the lines between COPY and its end, those of
+mysqldump and mariadb-dump the lists of values in their INSERTs. The laboratory's table holds digits alone
+(`study.workloads`), so that no value looks like the end of a row.
+
+A base backup brings its own list of files, which the server has made: each must be there with the length that
+it says (PostgreSQL documentation, "Backup Manifest Format").
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import IO, cast
+
+MANIFEST = "backup_manifest"
+
+Holds = dict[str, int]
+"""How much there is of what, by its name."""
+
+Looked = tuple[Holds, int]
+"""What a copy holds, and how many bytes long it is."""
+
+
+class Incomplete(Exception):
+    """A copy that is not whole; a sentence says what is missing."""
+
+
+def rows_of_copy(stream: IO[bytes]) -> Looked:
+    """The rows of pg_dump's text."""
+    rows, length, copying = 0, 0, False
+    for line in stream:
+        length += len(line)
+        if copying:
+            copying = line != b"\\.\n"
+            rows += copying
+        else:
+            copying = line.startswith(b"COPY ")
+    if copying:
+        raise Incomplete("the dump breaks off in the middle of a table")
+    return {"rows": rows}, length
+
+
+def rows_of_inserts(stream: IO[bytes]) -> Looked:
+    """The rows of the text of mysqldump or mariadb-dump; its last line says that it is whole."""
+    rows, length, last = 0, 0, b""
+    for line in stream:
+        length += len(line)
+        if line.startswith(b"INSERT INTO "):
+            rows += line.count(b"),(") + (not line.endswith(b"VALUES\n"))
+        # MariaDB's writes each row on a line of its own.
+        elif line.startswith(b"("):
+            rows += 1
+        last = line
+    if not last.startswith(b"-- Dump completed"):
+        raise Incomplete("the dump does not say that it is complete")
+    return {"rows": rows}, length
+
+
+class _Counted:
+    """A stream that counts what is read of it, as much of a file as `tarfile` asks for."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.length = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self.length += len(data)
+        return data
+
+
+def files_of_backup(stream: IO[bytes]) -> Looked:
+    """The files of a base backup and their lengths, held against its own list."""
+    files: Holds = {}
+    counted, manifest = _Counted(stream), None
+    try:
+        with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|") as archive:
+            for member in archive:
+                if member.name == MANIFEST:
+                    file = archive.extractfile(member)
+                    manifest = json.load(file) if file is not None else None
+                elif member.isfile():
+                    files[member.name] = member.size
+        # What follows the archive's end belongs to it as well.
+        while counted.read(1 << 16):
+            pass
+        listed = {} if manifest is None else {each["Path"]: each["Size"] for each in manifest["Files"]}
+    except (tarfile.TarError, ValueError, LookupError, TypeError) as error:
+        raise Incomplete(f"the base backup cannot be read ({error})") from None
+    if not listed:
+        raise Incomplete("the base backup has no list of its files")
+    missing = sorted(path for path, size in listed.items() if files.get(path) != size)
+    if missing:
+        raise Incomplete(f"{missing[0]} is missing from the base backup, or has another length than it says")
+    return files, counted.length
+
+
+def bytes_of_files(folder: Path, names: Collection[str]) -> Looked:
+    """The bytes of the log's files, each of which must be there."""
+    total = 0
+    for name in names:
+        try:
+            total += (folder / name).stat().st_size
+        except OSError:
+            raise Incomplete(f"{name} did not come") from None
+    return {"bytes": total}, total
+
+
+READERS: Mapping[str, Callable[[IO[bytes]], Looked]] = {
+    "pg-dump": rows_of_copy,
+    "pg-basebackup": files_of_backup,
+    "mysqldump": rows_of_inserts,
+    "mariadb-dump": rows_of_inserts,
+}
+"""What reads the output of those that write one."""

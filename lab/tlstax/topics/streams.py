@@ -1,0 +1,170 @@
+"""Copies of a whole server: how fast they come, what each MiB costs, and what TLS adds to it.
+
+A MiB is one of what the program had in the end: of a dump its text, of a base backup its archive, of a log
+its files. What connecting and logging in costs is in it, as it is for who makes such a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import log
+from typing import Any
+
+from tlstax.results.document import RunDocument
+from tlstax.results.interval import Interval
+from tlstax.results.rows import Row, RowSet, Told
+from tlstax.stats.series import Series
+from tlstax.stats.wording import percent, signed_percent
+from tlstax.study.client_kinds import client_words
+from tlstax.study.factors import CaseLevels
+from tlstax.study.labels import group_label, label_levels
+from tlstax.study.level_names import STREAM
+from tlstax.support.grouping import grouped
+from tlstax.support.text import with_commas
+from tlstax.topics.core import figures
+from tlstax.topics.core.columns import Column
+from tlstax.topics.core.outcome_names import MIB, MIB_PER_S, OF_A_MIB
+from tlstax.topics.core.section import Items, Roomy, Section, Words
+from tlstax.topics.core.table import Cell, Table, number
+from tlstax.topics.core.topic import Run, Topic
+
+LAST_BYTE = "time to the last byte"
+BESIDE = "{} CPU beside plaintext"
+COPY = "copy_bytes"
+RATE = "ops_per_s"
+CPU = {"server": "server_cpu_us_per_op", "client": "client_cpu_us_per_op"}
+
+
+def rows(run: Run) -> Iterator[Row]:
+    """What is known of each case that copies a server, in the plan's order.
+
+    MiB a second, the seconds from the start of the program to its end, and the CPU time of a MiB on both
+    sides; then the CPU times of a copy beside the same in the clear.
+    """
+    series = run.series
+    for case in series.cases.values():
+        if case.levels.workload == STREAM:
+            yield from _of_case(series, case.levels)
+
+
+def _of_case(series: Series, levels: CaseLevels) -> Iterator[Row]:
+    lengths, rates = series.logs(levels, COPY), series.logs(levels, RATE)
+    mebibytes = {block: length - log(MIB) for block, length in lengths.items() if block in rates}
+    whole = series.interval(lengths)
+    if whole is None or not mebibytes:
+        return
+    # All are whole copies on one connection.
+    named = levels.without("workload", "connections")
+    common: dict[str, Any] = {
+        "case": levels,
+        "label": with_commas(label_levels(named, series.study), group_label(named, series.study)),
+        "more": {COPY: round(whole.point)},
+    }
+    known: list[tuple[str, str, Interval | None]] = [
+        (MIB_PER_S, "MiB/s", series.interval({at: rates[at] + mib for at, mib in mebibytes.items()})),
+        (LAST_BYTE, "s", series.interval({at: -rates[at] for at in mebibytes})),
+    ]
+    for side, outcome in CPU.items():
+        costs = series.logs(levels, outcome)
+        each = {at: costs[at] - mib for at, mib in mebibytes.items() if at in costs}
+        known.append((OF_A_MIB.format(side), "us", series.interval(each)))
+    yield from (
+        Row(outcome=outcome, unit=unit, interval=interval, **common)
+        for outcome, unit, interval in known
+        if interval is not None
+    )
+    baseline = series.own_baseline(levels)
+    if baseline == levels or baseline.tls != "off":
+        return
+    for side, outcome in CPU.items():
+        ratio = series.interval(series.log_ratios(levels, baseline, outcome))
+        if ratio is not None:
+            yield Row(
+                outcome=BESIDE.format(side), unit="1", interval=ratio, of="ratio", baseline=baseline, **common
+            )
+
+
+class _Copy(RowSet):
+    """The rows of one case."""
+
+    @property
+    def case(self) -> CaseLevels:
+        """Its levels."""
+        return self.rows[0].case
+
+    @property
+    def program(self) -> str:
+        """What copies: "pg_dump"."""
+        return client_words(self.case.client)
+
+
+def _copies(shown: Sequence[Row]) -> list[_Copy]:
+    return [_Copy(own) for own in grouped(shown, lambda row: row.case).values()]
+
+
+SENTENCE = "{label}: {rate} MiB/s; a MiB takes the server {server} and the client {client}{more}"
+BESIDE_PLAINTEXT = "{change} {ends} of the {side}'s CPU beside plaintext"
+
+
+def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
+    """How fast each copy came under TLS and what it cost beside the same in the clear."""
+    for copy in _copies(shown):
+        beside = [text for side in CPU if (text := _beside(copy, side))]
+        rate = copy.interval(MIB_PER_S)
+        costs = {side: copy.interval(OF_A_MIB.format(side)) for side in CPU}
+        if not beside or rate is None or None in costs.values():
+            continue
+        said = {side: _milliseconds(cost) for side, cost in costs.items()}
+        more = f": {', '.join(beside)}"
+        yield SENTENCE.format(
+            label=copy.rows[0].label, rate=figures.significant(rate.point), more=more, **said
+        )
+
+
+def _beside(copy: _Copy, side: str) -> str:
+    ratio = copy.interval(BESIDE.format(side))
+    if ratio is None:
+        return ""
+    ends = figures.ends(ratio, lambda value: signed_percent(value - 1))
+    words = BESIDE_PLAINTEXT.format(change=signed_percent(ratio.point - 1), ends=ends, side=side)
+    return " ".join(words.split())
+
+
+def _milliseconds(cost: Interval | None) -> str:
+    return "" if cost is None else f"{figures.significant(cost.point / 1000)} ms"
+
+
+HEADS = ("MiB", "MiB/s", "s to the\nlast byte", "server, µs\na MiB", "client, µs\na MiB")
+READING = (
+    "An operation is one run of the program, from its start to its end: what connecting costs is in it. One "
+    "run before each window was looked through and held what the server had; those of the window were as "
+    "long."
+)
+INTERVALS = "In brackets: the {confidence} interval."
+
+
+def sections(told: Told, document: RunDocument) -> Iterator[Section]:
+    """A table of all cases of each program."""
+    copies = _copies(told.rows)
+    tables = [_table(program, own) for program, own in grouped(copies, lambda copy: copy.program).items()]
+    said = (Items(told.sentences, all_of_them=True),) if told.sentences else ()
+    intervals = Words(INTERVALS.format(confidence=percent(document.design.confidence)), aside=True)
+    yield Section((*said, *tables, Words(READING, aside=True), Roomy((intervals,))), told.title)
+
+
+def _table(program: str, copies: Iterable[_Copy]) -> Table:
+    outcomes = (MIB_PER_S, LAST_BYTE, *(OF_A_MIB.format(side) for side in CPU))
+    lines: list[tuple[Cell, ...]] = [
+        (
+            copy.rows[0].label,
+            figures.significant((copy.rows[0].number(COPY) or 0) / MIB),
+            *(number(copy.interval(outcome)) for outcome in outcomes),
+        )
+        for copy in copies
+    ]
+    return Table(program, HEADS, lines, ())
+
+
+COLUMNS = (Column(COPY, "INTEGER", "how long a whole copy is", "bytes"),)
+
+TOPIC = Topic("streams", "Dumps, base backups and logs of changes", rows, sections, sentences, COLUMNS)
