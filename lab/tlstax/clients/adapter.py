@@ -199,6 +199,16 @@ def check_files(tls: Tls) -> None:
             raise Failed(failure("certificate", "job", text)) from None
 
 
+ENGINE_ALONE = ("groups", "server_name", "resumption", "weak_dh", "library", "keylog_file")
+"""Fields of a job's TLS for which programs that come with a server have no option."""
+
+
+def tls_lacking(client: str, tls: TlsOn, *others: str) -> list[tuple[bool, str]]:
+    """Whether the job asks for ENGINE_ALONE or other fields of TLS, each with the refusal of the client."""
+    names = (*others, *ENGINE_ALONE)
+    return [(bool(getattr(tls, name)), f"{client} has no option for tls.{name}") for name in names]
+
+
 def file_in_memory(text: str) -> int:
     """The descriptor of a file in memory for its owner alone (memfd_create(2)).
 

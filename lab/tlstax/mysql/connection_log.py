@@ -10,12 +10,12 @@ import re
 
 from tlstax.contract import Job
 from tlstax.mysql.accounts import SCHEMA
-from tlstax.records.trial import ConnectionsSeen
 from tlstax.sql import answers
 from tlstax.sql.database import Database
+from tlstax.sql.recorded_connections import TABLE, clear, read, recording
 from tlstax.study.product import product_of
 
-TABLE = "tlstax_connections"
+__all__ = ["TABLE", "clear", "create", "read", "reporting", "statement"]
 
 _FIRST_WITH_PERFORMANCE_SCHEMA = (5, 7)
 """MySQL from which session status is in performance_schema; before, and in MariaDB, in information_schema."""
@@ -33,8 +33,7 @@ def create(admin: Database) -> None:
 
 def reporting(job: Job, server_version: str) -> Job:
     """The job, each of whose connections begins by recording itself."""
-    on_connect = (statement(server_version), *job.workload.on_connect)
-    return job.model_copy(update={"workload": job.workload.model_copy(update={"on_connect": on_connect})})
+    return recording(job, statement(server_version))
 
 
 def statement(server_version: str) -> str:
@@ -45,20 +44,6 @@ def statement(server_version: str) -> str:
         "MAX(IF(VARIABLE_NAME='Ssl_version',VARIABLE_VALUE,NULL)), "
         "MAX(IF(VARIABLE_NAME='Ssl_cipher',VARIABLE_VALUE,NULL)) "
         f"FROM {source} WHERE VARIABLE_NAME IN ('Ssl_version','Ssl_cipher')"
-    )
-
-
-def clear(admin: Database) -> None:
-    """Forget those of earlier trials."""
-    answers.carry_out(admin, f"TRUNCATE TABLE {TABLE}")
-
-
-def read(admin: Database) -> tuple[ConnectionsSeen, ...]:
-    """Those recorded since the table was cleared, counted by what the server said of their encryption."""
-    asked = f"SELECT version, cipher, COUNT(*) FROM {TABLE} GROUP BY version, cipher ORDER BY 3 DESC"  # noqa: S608
-    return tuple(
-        ConnectionsSeen(connections=answers.number(count), version=version or None, cipher=cipher or None)
-        for version, cipher, count in answers.rows(admin, asked, columns=3)
     )
 
 

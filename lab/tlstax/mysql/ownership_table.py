@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tlstax.mysql.database import NO_SUCH_TABLE, TABLE_EXISTS, error_number
 from tlstax.mysql.schema import quoted
-from tlstax.sql import answers
+from tlstax.sql import answers, ownership_rows
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.schema_objects import RECORD, Entry
 
@@ -69,8 +69,7 @@ def has(database: Database, schema: str, run: str) -> bool | None:
 
 def is_empty(database: Database, schema: str) -> bool:
     """Whether it has no entry at all."""
-    asked = f"SELECT COUNT(*) FROM {_in(schema)}"  # noqa: S608 - quoted
-    return answers.number(answers.row(database, asked, columns=1)[0]) == 0
+    return ownership_rows.is_empty(database, _in(schema))
 
 
 def busy_elsewhere_s(database: Database, schema: str, node: str) -> int:
@@ -95,21 +94,9 @@ def busy_elsewhere_s(database: Database, schema: str, node: str) -> int:
 
 def entries(database: Database, schema: str) -> list[Entry]:
     """All entries, of whichever run, in the order in which they were added."""
-    asked = f"SELECT {', '.join(Entry._fields)} FROM {_in(schema)} ORDER BY id"  # noqa: S608 - quoted
-    return [
-        Entry(*("" if value is None else str(value) for value in row))
-        for row in answers.rows(database, asked, columns=len(Entry._fields))
-    ]
+    return ownership_rows.entries(database, _in(schema))
 
 
 def claimed_things(database: Database, schema: str) -> list[tuple[str, str, str]]:
     """Kind, name and sign in each row of a table of this name, whoever made it; none where it has none."""
-    asked = f"SELECT DISTINCT kind, name, sign FROM {_in(schema)} WHERE kind <> ''"  # noqa: S608 - quoted
-    try:
-        return [
-            (str(kind), str(name), str(sign)) for kind, name, sign in answers.rows(database, asked, columns=3)
-        ]
-    except SqlError as error:
-        if error.is_of_connection:
-            raise
-        return []
+    return ownership_rows.claimed_things(database, _in(schema))

@@ -10,11 +10,11 @@ Source: PostgreSQL documentation, "pg_stat_ssl" (a session may read its own row)
 from __future__ import annotations
 
 from tlstax.contract import Job
-from tlstax.records.trial import ConnectionsSeen
 from tlstax.sql import answers
 from tlstax.sql.database import Database
+from tlstax.sql.recorded_connections import TABLE, clear, read, recording
 
-TABLE = "tlstax_connections"
+__all__ = ["TABLE", "clear", "create", "read", "reporting", "statement"]
 
 
 def create(admin: Database) -> None:
@@ -29,8 +29,7 @@ def create(admin: Database) -> None:
 
 def reporting(job: Job, server_version: str) -> Job:
     """The job, each of whose connections begins by recording itself."""
-    on_connect = (statement(server_version), *job.workload.on_connect)
-    return job.model_copy(update={"workload": job.workload.model_copy(update={"on_connect": on_connect})})
+    return recording(job, statement(server_version))
 
 
 def statement(server_version: str) -> str:  # noqa: ARG001 (the same in all versions)
@@ -42,18 +41,4 @@ def statement(server_version: str) -> str:  # noqa: ARG001 (the same in all vers
         f"INSERT INTO {TABLE} SELECT a.pid, a.backend_start, s.version, s.cipher"  # noqa: S608 - our name
         " FROM pg_stat_activity a JOIN pg_stat_ssl s ON s.pid = a.pid WHERE a.pid = pg_backend_pid()"
         " ON CONFLICT DO NOTHING"
-    )
-
-
-def clear(admin: Database) -> None:
-    """Forget those of earlier trials."""
-    answers.carry_out(admin, f"TRUNCATE TABLE {TABLE}")
-
-
-def read(admin: Database) -> tuple[ConnectionsSeen, ...]:
-    """Those recorded since the table was cleared, counted by what the server said of their encryption."""
-    asked = f"SELECT version, cipher, COUNT(*) FROM {TABLE} GROUP BY version, cipher ORDER BY 3 DESC"  # noqa: S608
-    return tuple(
-        ConnectionsSeen(connections=answers.number(count), version=version or None, cipher=cipher or None)
-        for version, cipher, count in answers.rows(admin, asked, columns=3)
     )

@@ -9,7 +9,7 @@ from typing import Final
 
 from tlstax.postgres.database import is_no_such_table, is_table_exists, is_unknown_schema
 from tlstax.postgres.schema import quoted_table
-from tlstax.sql import answers
+from tlstax.sql import answers, ownership_rows
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.schema_objects import RECORD, Entry
 
@@ -62,8 +62,7 @@ def has(database: Database, schema: str, run: str) -> bool | None:
 
 def is_empty(database: Database, schema: str) -> bool:
     """Whether it has no entry at all."""
-    asked = f"SELECT COUNT(*) FROM {quoted_table(schema, RECORD)}"  # noqa: S608 (quoted)
-    return answers.number(answers.row(database, asked, columns=1)[0]) == 0
+    return ownership_rows.is_empty(database, quoted_table(schema, RECORD))
 
 
 def busy_elsewhere_s(database: Database, schema: str, node: str) -> int:  # noqa: ARG001
@@ -73,21 +72,9 @@ def busy_elsewhere_s(database: Database, schema: str, node: str) -> int:  # noqa
 
 def entries(database: Database, schema: str) -> list[Entry]:
     """All entries, of whichever run, in the order in which they were added."""
-    asked = f"SELECT {', '.join(Entry._fields)} FROM {quoted_table(schema, RECORD)} ORDER BY id"  # noqa: S608
-    return [
-        Entry(*("" if value is None else str(value) for value in row))
-        for row in answers.rows(database, asked, columns=len(Entry._fields))
-    ]
+    return ownership_rows.entries(database, quoted_table(schema, RECORD))
 
 
 def claimed_things(database: Database, schema: str) -> list[tuple[str, str, str]]:
     """Kind, name and sign in each row of a table of this name, whoever made it; none where it has none."""
-    asked = f"SELECT DISTINCT kind, name, sign FROM {quoted_table(schema, RECORD)} WHERE kind <> ''"  # noqa: S608
-    try:
-        return [
-            (str(kind), str(name), str(sign)) for kind, name, sign in answers.rows(database, asked, columns=3)
-        ]
-    except SqlError as error:
-        if error.is_of_connection:
-            raise
-        return []
+    return ownership_rows.claimed_things(database, quoted_table(schema, RECORD))

@@ -192,6 +192,19 @@ class ServerBuild:
                 return path, [*before, *self.command(program=path)]
         raise MachineFault(f"{self.specimen.name} came without its {name}")
 
+    def client_specimen(self, name: str, executable: Path, version: str) -> Specimen:
+        """A load client that came with the server: `executable`, known as `name`."""
+        return Specimen(
+            name=name,
+            kind="client",
+            version=version,
+            origin=self.specimen.origin,
+            why=f"it comes with {self.specimen.name}",
+            path=str(executable),
+            sha256=sha256_of(executable),
+            packages=self.specimen.packages,
+        )
+
 
 def loader_of(root: Path) -> tuple[Path, tuple[Path, ...]]:
     """The dynamic loader of a Debian root and the directories of its libraries.

@@ -36,11 +36,11 @@ def nearest(levels: CaseLevels, controls: Mapping[CaseLevels, Interval]) -> Inte
     own = controls.get(levels)
     if own is not None:
         return own
-    wanted = set(levels.items())
+    wanted, demanded = set(levels.items()), levels.only(*NEVER_ACROSS).items()
     found = [
         (len(wanted.intersection(at.items())), stats.noise_floor(control) or 0.0, control)
         for at, control in controls.items()
-        if levels.only(*NEVER_ACROSS).items() <= at.items()
+        if demanded <= at.items()
     ]
     return max(found, key=lambda candidate: candidate[:2])[2] if found else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tlstax.clients.adapter import Refusal
+from tlstax.clients.adapter import Refusal, tls_lacking
 from tlstax.clients.mysqlslap.statements import has_sequence, only_adds
 from tlstax.contract import Job, TlsOn, UnixEndpoint
 
@@ -54,16 +54,8 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
 
 
 def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
-    unknown = {
-        "groups": tls.groups,
-        "server_name": tls.server_name,
-        "resumption": tls.resumption,
-        "weak_dh": tls.weak_dh,
-        "library": tls.library,
-        "keylog_file": tls.keylog_file,
-    }
     return [
-        *((bool(value), f"mysqlslap has no option for tls.{name}") for name, value in unknown.items()),
+        *tls_lacking("mysqlslap", tls),
         (not _versions(tls), "mysqlslap speaks only TLS 1.2 and 1.3, and the job wants another version"),
         (
             tls.verify != "none" and tls.ca_file is None,

@@ -10,7 +10,6 @@ from tlstax.records.trial import Specimen
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server
 from tlstax.study.client_kinds import MYSQLSLAP_PREFIX
-from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
 
@@ -24,16 +23,7 @@ def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
         f"mysql-{name.removeprefix(MYSQLSLAP_PREFIX)}", progress, why=f"{name} comes with it"
     )
     executable, command = build.companion("mysqlslap")
-    specimen = Specimen(
-        name=name,
-        kind="client",
-        version=_version(name, command),
-        origin=build.specimen.origin,
-        why=f"it comes with {build.specimen.name}",
-        path=str(executable),
-        sha256=sha256_of(executable),
-        packages=build.specimen.packages,
-    )
+    specimen = build.client_specimen(name, executable, _version(name, command))
     return specimen, adapter_command(specimen.version, command)
 
 

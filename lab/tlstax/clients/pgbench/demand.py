@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from tlstax.clients.adapter import Refusal
+from tlstax.clients.adapter import Refusal, tls_lacking
 from tlstax.contract import (
     Job,
     Offset,
@@ -71,18 +71,8 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
 
 
 def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
-    unknown = {
-        "cipher_list": tls.cipher_list,
-        "ciphersuites": tls.ciphersuites,
-        "groups": tls.groups,
-        "server_name": tls.server_name,
-        "resumption": tls.resumption,
-        "weak_dh": tls.weak_dh,
-        "library": tls.library,
-        "keylog_file": tls.keylog_file,
-    }
     return [
-        *((bool(value), f"libpq has no option for tls.{name}") for name, value in unknown.items()),
+        *tls_lacking("libpq", tls, "cipher_list", "ciphersuites"),
         (
             tls.verify != "none" and tls.ca_file is None,
             "pgbench needs an authority to verify with, and the job names none (tls.ca_file)",

@@ -13,7 +13,6 @@ from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_build import TlsLibrary
 from tlstax.study.client_kinds import PGBENCH
-from tlstax.support.checksums import sha256_of
 from tlstax.support.directories import plain
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
@@ -29,16 +28,7 @@ def obtain(progress: Progress) -> tuple[Specimen, list[str]]:
     """
     build = named_server(COMES_WITH, progress, why=f"{PGBENCH} comes with it")
     executable, command = build.companion(PGBENCH)
-    specimen = Specimen(
-        name=PGBENCH,
-        kind="client",
-        version=_version(command),
-        origin=build.specimen.origin,
-        why=f"it comes with {build.specimen.name}",
-        path=str(executable),
-        sha256=sha256_of(executable),
-        packages=build.specimen.packages,
-    )
+    specimen = build.client_specimen(PGBENCH, executable, _version(command))
     return specimen, adapter_command(specimen.version, command)
 
 

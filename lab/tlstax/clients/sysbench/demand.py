@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tlstax.clients.adapter import Refusal
+from tlstax.clients.adapter import Refusal, tls_lacking
 from tlstax.clients.sysbench.scripts import Chosen, chosen
 from tlstax.contract import Job, TlsOff, TlsOn, UnixEndpoint
 
@@ -72,18 +72,8 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
 
 def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
     """There is one switch for TLS; OpenSSL's configuration adds the versions, which can be proved."""
-    unknown = {
-        "cipher_list": tls.cipher_list,
-        "ciphersuites": tls.ciphersuites,
-        "groups": tls.groups,
-        "server_name": tls.server_name,
-        "resumption": tls.resumption,
-        "weak_dh": tls.weak_dh,
-        "library": tls.library,
-        "keylog_file": tls.keylog_file,
-    }
     return [
-        *((bool(value), f"sysbench has no option for tls.{name}") for name, value in unknown.items()),
+        *tls_lacking("sysbench", tls, "cipher_list", "ciphersuites"),
         (
             tls.ca_file is None,
             "sysbench reads an authority's certificate, and the job names none (tls.ca_file)",

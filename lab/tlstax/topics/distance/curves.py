@@ -181,15 +181,17 @@ class Teller:
         and that is no part of what keeping one saves.
         """
         study, every = self.series.study, list(spending.first_processes(self.series))
-        made = [levels for levels in every if study.workload_of(levels).makes_connections]
-        kept = [levels for levels in every if levels not in made]
+        sides = grouped(every, lambda levels: study.workload_of(levels).makes_connections)
+        made = sides.get(True, [])
+        kept = grouped(sides.get(False, []), lambda levels: spending.place_of(levels, study))
         fewest = {
             server: min(int(levels.get(LADDER, 1)) for levels in own)
             for server, own in grouped(made, lambda levels: levels.get(SERVER, "")).items()
         }
         for levels in made:
             if int(levels.get(LADDER, 1)) == fewest[levels.get(SERVER, "")]:
-                beside = spending.kept_beside(levels, kept, study)
+                near = kept.get(spending.place_of(levels, study), [])
+                beside = spending.kept_beside(levels, near, study)
                 if beside is not None:
                     yield from self._pool(levels, beside)
 

@@ -16,6 +16,7 @@ ask one question, C is an operation less that statement. All differences are tak
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import filterfalse
 from math import ceil, floor
 from typing import Literal, NamedTuple
 
@@ -111,7 +112,10 @@ def rows(run: Run) -> Iterator[Row]:
 
 
 def _places(series: Series, *, many: bool) -> dict[CaseLevels, list[Way]]:
-    """All ways by server and distance, with `many` connections at a time alone, else the quietest."""
+    """All ways by server and distance, with `many` connections at a time alone, else the quietest.
+
+    None where there is no tunnel.
+    """
     study = series.study
 
     def makes(levels: CaseLevels) -> bool:
@@ -125,12 +129,14 @@ def _places(series: Series, *, many: bool) -> dict[CaseLevels, list[Way]]:
         for levels in spending.first_processes(series)
         if not many or loudness(levels)[1] >= (MANY if makes(levels) else SEVERAL)
     ]
-    kept = [levels for levels in cases if not makes(levels)]
+    if not any(map(is_tunnel, cases)):
+        return {}
+    kept = grouped(filterfalse(makes, cases), lambda at: spending.place_of(at, study))
     places: dict[CaseLevels, list[Way]] = {}
     by_way = grouped(cases, lambda at: (spending.place_of(at, study), spending.treatment_of(at, study)))
     for (place, _), own in by_way.items():
         made = min(filter(makes, own), key=loudness, default=None)
-        beside = spending.kept_beside(made, kept, study) if made is not None else None
+        beside = spending.kept_beside(made, kept.get(place, []), study) if made is not None else None
         if made is not None and beside is not None:
             places.setdefault(place, []).append(Way(made, beside))
     return places
