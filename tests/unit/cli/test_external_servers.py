@@ -165,7 +165,6 @@ POSTGRESQL = "postgres://ann@db.example/scratch"
         ("storm", "--server", POSTGRESQL),
         ("storm", "--server", POSTGRESQL.replace("postgres:", "PostgreSQL:")),
         ("advise", POSTGRESQL),
-        ("predict", "--server", POSTGRESQL),
         ("drivers", "probe", "--server", POSTGRESQL),
     ],
 )
