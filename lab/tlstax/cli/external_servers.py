@@ -24,6 +24,7 @@ from tlstax.study import Level, Study
 from tlstax.study.changes import without_plaintext
 from tlstax.study.exclusions import BY_RELEASE
 from tlstax.study.factor import is_specimen_name
+from tlstax.study.factors import CaseLevels
 from tlstax.study.files import rebuilt
 from tlstax.study.labels import asking_what_is_there
 from tlstax.study.level_names import DIRECT_TLS
@@ -162,12 +163,13 @@ def _as_they_can(study: Study, accesses: Mapping[str | None, ExternalAccess]) ->
     left = {case.tls for case in changed.included()}
     before: set[tuple[Level | None, Level | None]] = {(case.server, case.tls) for case in study.included()}
     for levels, exclusion in changed.excluded():
-        if (levels.get(SERVER), levels.get("tls")) not in before or levels["tls"] not in BY_RELEASE:
+        case = CaseLevels.of(levels)
+        if (case.server, case.tls) not in before or case.tls not in BY_RELEASE:
             continue
-        if levels["tls"] not in left:
+        if case.tls not in left:
             raise UserMistake(exclusion.why, remedy="leave that level of tls out")
         warn(f"left out: {exclusion.why}")
-        before.remove((levels.get(SERVER), levels["tls"]))
+        before.remove((case.server, case.tls))
     return asking_what_is_there(changed, study)
 
 

@@ -47,15 +47,6 @@ def check_known_url(url: str) -> None:
         )
 
 
-def check_known_product(server: str | None, command: str) -> None:
-    """UserMistake where a command that knows MySQL and MariaDB alone is to ask a private PostgreSQL."""
-    if server is not None and "://" not in server and is_of_postgresql(server):
-        raise UserMistake(
-            f"{command} does not know PostgreSQL yet: only MySQL and MariaDB",
-            remedy=f"name a server of these; `tlstax run --server {server}` measures this one",
-        )
-
-
 def needs_external(option: str, where: str = "") -> UserMistake:
     """That this option is about an external server, and none was named; `where` is the option that names one.
 

@@ -167,7 +167,6 @@ POSTGRESQL = "postgres://ann@db.example/scratch"
         ("study", "run", "memory", "--set", f"server={POSTGRESQL}"),
         ("storm", "--server", POSTGRESQL),
         ("storm", "--server", POSTGRESQL.replace("postgres:", "PostgreSQL:")),
-        ("predict", "--server", POSTGRESQL),
         ("drivers", "probe", "--server", POSTGRESQL),
     ],
 )
