@@ -13,12 +13,12 @@ from itertools import product as combinations
 from tlstax.run.external import ITS_OWN
 from tlstax.specimens.server_recipes import SERVERS
 from tlstax.study.case_workload import CaseWorkload
-from tlstax.study.client_kinds import Wanted, kind_of
+from tlstax.study.client_kinds import STREAMS, Wanted, kind_of
 from tlstax.study.driver_catalogue import speaking
 from tlstax.study.exclusions import BEFORE_1_3, THE_SERVER
 from tlstax.study.factor import Factor
 from tlstax.study.factors import FACTORS, CaseLevels, whys_not
-from tlstax.study.level_names import BURN, ENGINE, POINT_SELECT, RECONNECT, UNIX_SOCKET, Level
+from tlstax.study.level_names import BURN, ENGINE, POINT_SELECT, RECONNECT, STREAM, UNIX_SOCKET, Level
 from tlstax.study.product import ProductName
 from tlstax.study.server_abilities import ServerAbilities, abilities_named, of_postgresql
 
@@ -70,9 +70,9 @@ COMMANDS: Mapping[str, Knows] = {
     "storm": (True, True, True, True, False),
     "study run memory": (True, True, True, True, False),
     "inspect": (True, True, True, True, True),
-    "advise": (True, True, False, True, False),
-    "predict": (True, True, False, False, False),
-    "drivers probe": (True, True, False, True, False),
+    "advise": (True, True, True, True, True),
+    "predict": (True, True, True, False, False),
+    "drivers probe": (True, True, True, True, False),
 }
 """Which servers each command measures, in the order of `PLACES`; its tests ask the commands themselves."""
 
@@ -206,3 +206,4 @@ def _contexts(place: Place) -> Iterator[dict[str, Level]]:
     for levels in combinations(*(levels for _, levels in usual)):
         yield dict(zip(names, levels, strict=True))
     yield {"workload": POINT_SELECT, "fault": BURN, "tls": "off"}
+    yield from ({"workload": STREAM, "client": kind.name} for kind in STREAMS)

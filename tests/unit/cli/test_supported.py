@@ -13,7 +13,7 @@ ADDRESS = {"mysql": "mysql://u@h/db", "postgresql": "postgres://u@h/db?sslmode=s
 DOOR = ("no password was given", "sslmode=strict in the URL is unknown")
 """What is said where a command begins to get in."""
 
-UNKNOWN = ("does not know PostgreSQL", "is known to `tlstax run`", "a private server is needed here")
+UNKNOWN = ("is known to `tlstax run`", "a private server is needed here")
 """What a command says of a server that it does not know."""
 
 EXTERNAL = [
@@ -48,19 +48,6 @@ def test_a_command_begins_to_get_into_an_external_server_that_it_knows(
     said = capsys.readouterr().err
     assert any(words in said for words in DOOR) == known, said
     assert any(words in said for words in UNKNOWN) != known, said
-
-
-@pytest.mark.parametrize(
-    ("command", "known"), [(command, knows[2]) for command, knows in COMMANDS.items() if not knows[2]]
-)
-def test_a_command_refuses_a_private_postgresql_that_it_does_not_know(
-    command: str,
-    known: bool,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert status_of(monkeypatch, *typed(command, "postgresql-18")) == 2
-    assert any(words in capsys.readouterr().err for words in UNKNOWN) != known
 
 
 @pytest.mark.parametrize(
