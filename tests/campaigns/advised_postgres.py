@@ -218,7 +218,7 @@ def ask(server: PrivateServer, *statements: str) -> list[tuple[object, ...]]:
 
 def advice_for(url: str, budget_s: float, *, there: bool, front: tuple[str, ...] = ()) -> Advice:
     budget = f"{budget_s:g}s" if budget_s else "off"
-    times = ["--budget", budget, "--there", "8s" if there else "off", "--watch", "3s"]
+    times = ["--budget", budget, "--there", "8s" if there else "off", "--watch", "8s"]
     arguments = ["advise", url, "--json", *times]
     done = subprocess.run(
         [*front, LAUNCHER, *arguments],
