@@ -13,8 +13,8 @@ from tlstax.tools.probes.postgres_drivers.document import PostgresDriverRow, Pos
 from tlstax.tools.probes.postgres_drivers.words import Meaning
 
 QUICK = "psycopg-3"
-OTHERS = ("asyncpg-0.32", "pgx-5", "pgjdbc-42.7")
-"""With a protocol of their own: in Python, in Go and in Java."""
+OTHERS = ("asyncpg-0.32", "pgx-5")
+"""With a protocol of their own: in Python and in Go."""
 
 
 @pytest.fixture(
