@@ -103,7 +103,7 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
     assert [name for name in plain if name.endswith("_p50_us")] == ["latency_p50_us", "query_p50_us"]
     # A client that says neither what it costs itself nor what crossed the wire in each phase or in which
     # records, in a closed loop of several connections, alone and no storm, for a time, on a machine without
-    # counters; no driver.
+    # counters; no driver, and nothing that copies a server.
     untold = {
         "latency_mean_us",
         "outside_client_us_per_op",
@@ -116,6 +116,7 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
         "warmup_s",
         "cold_us_per_op",
         "client_read_bytes_per_op",
+        "copy_bytes",
         "path_cpu_us_per_op",
         "all_cpu_us_per_op",
         "observers_cpu_us",
