@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tlstax.external import connection as external_connection
 from tlstax.external.access import ExternalAccess
-from tlstax.postgres import server_facts, server_tls
+from tlstax.products.external import external_product
 from tlstax.sql import answers
 from tlstax.sql.database import SqlError
 from tlstax.study.product import release_of
@@ -17,10 +17,11 @@ def abilities_of(access: ExternalAccess) -> ServerAbilities:
 
     UserMistake or MachineFault where nobody is let in, or it does not answer.
     """
+    product = external_product(access.product)
     database = external_connection.connect(access, access.address.schema)
     try:
-        version = server_facts.version(database)
-        versions = server_tls.facts(database).versions
+        version = product.server_facts.version(database)
+        versions = product.server_tls.facts(database).versions
     except SqlError as error:
         raise MachineFault(
             f"{access.address} does not say what it is ({answers.message_of(error)})"
