@@ -206,4 +206,5 @@ def _contexts(place: Place) -> Iterator[dict[str, Level]]:
     for levels in combinations(*(levels for _, levels in usual)):
         yield dict(zip(names, levels, strict=True))
     yield {"workload": POINT_SELECT, "fault": BURN, "tls": "off"}
-    yield from ({"workload": STREAM, "client": kind.name} for kind in STREAMS)
+    for kind in STREAMS:
+        yield {"workload": STREAM, "client": kind.name}
