@@ -14,7 +14,19 @@ from importlib import resources
 from itertools import count
 from typing import Any, get_args
 
-from tlstax.contract import PHASES, Done, ErrorEvent, ErrorKind, Job, Ready, RowSample, tls, workload
+from tlstax.contract import (
+    PHASES,
+    Done,
+    ErrorEvent,
+    ErrorKind,
+    Job,
+    Ready,
+    RowSample,
+    Streamed,
+    StreamTerms,
+    tls,
+    workload,
+)
 from tlstax.contract.event import Counts
 from tlstax.contract.job import Account, DriverTerms, TcpEndpoint, UnixEndpoint
 from tlstax.records import beforehand, capture, trial, way
@@ -247,6 +259,9 @@ def _built_in_words() -> frozenset[str]:
 _LIKE = r"(?:Variable_name )?LIKE '(?:Ssl|Compression)%'"
 _STATUS_ASKED = re.compile(rf"SHOW SESSION STATUS (?:WHERE )?{_LIKE}(?: OR {_LIKE})*")
 _TABLES = ("sbtest1", "tlstax_sbtest1", "people", "tlstax_people", "words", "tlstax_words", "sbtest")
+
+_COPIED = Texts(form(r"rows|bytes|base/\d+/\d+"))
+"""What a whole copy is known to have: the file is that of the table in a base backup."""
 _VERB = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|CALL|SET|BEGIN|COMMIT|ROLLBACK|DO|SHOW|TRUNCATE)\b",
     re.IGNORECASE,
@@ -471,6 +486,10 @@ def _job_fields(names: _Names) -> Fields:
                 ),
             ),
         },
+        StreamTerms: {
+            "names": form("|".join((r"binlog\.\d+|[0-9A-F]{24}", *_TABLES)), "left out"),
+            "holds": _COPIED,
+        },
         DriverTerms: {
             "options": Texts(
                 lambda name: names.factor(f"{level_names.OPTION}{name}").removeprefix(level_names.OPTION),
@@ -510,6 +529,7 @@ def _client_fields() -> Fields:
             "reported_s": Texts(form("average|minimum|maximum")),
             "phase_wire": Texts(form("|".join(PHASES))),
         },
+        Streamed: {"holds": _COPIED},
         ErrorEvent: {"message": always("left out")},
     }
 

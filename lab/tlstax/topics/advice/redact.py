@@ -106,6 +106,7 @@ FIELDS: Fields = {
         "group": texts.groups,
         "certificate_key": form(texts.KEY.pattern),
         "certificate_sha256": out,
+        "client_name": out,
     },
     Certificate: {
         **_IDENTITY,
