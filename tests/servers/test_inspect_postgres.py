@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from lent_postgres import HOSTS, PASSWORD, Lent, as_owner, hosts_are, lent, make_role
+from pg8000 import native
 from test_inspect import document, inspected, taken
 
 from tlstax.results.inspection import InspectedServer
@@ -14,6 +17,7 @@ from tlstax.specimens.sessions import Session
 
 TRUSTED = "host all nobody 10.0.0.0/8 trust"
 IN_CLEAR = "host all nobody 10.0.0.0/8 password"
+NODE = ("node-pg-8", "postgres-js-3")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +53,6 @@ def test_what_it_takes_is_asked_with_direct_tls_in_place_of_resumption(
     assert found.word.account_plugin == "scram-sha-256-plus"
     assert found.chain[0].key == "RSA 2048"
     assert found.connect[0].round_trips >= 6
-    assert found.who_connects is None
 
 
 def test_how_others_are_let_in_is_told_by_who_may_read_it(
@@ -65,6 +68,43 @@ def test_how_others_are_let_in_is_told_by_who_may_read_it(
         # One of the laboratory's own accounts.
         "accounts log in by md5",
     }
+
+
+def test_who_could_connect_is_told_as_far_as_the_account_sees_who_is_let_in(
+    seen: tuple[InspectedServer, InspectedServer],
+) -> None:
+    ordinary, boss = (found.who_connects for found in seen)
+    assert ordinary is not None
+    assert boss is not None
+    assert {"libpq-18", "pgjdbc-42.7", "pg8000-1"} <= set(ordinary.by_default.encrypted)
+    # They do not encrypt with nothing said, and only pg_hba.conf says whether that is taken.
+    assert ordinary.by_default.unknown == NODE
+    assert boss.by_default.in_clear == NODE
+    # It verifies with nothing said, and does not know the laboratory's authority.
+    (verifies,) = boss.by_default.obstacles
+    assert (verifies.at, verifies.drivers) == ("certificate", ("tokio-postgres-0.7",))
+
+
+def test_where_pg_hba_has_hostssl_alone_who_does_not_encrypt_would_be_refused_and_is(house: Lent) -> None:
+    ((path,),) = house.owner("SHOW hba_file")
+    file = Path(str(path))
+    before = file.read_text()
+    file.write_text(re.sub(r"^host\s", "hostssl ", before, flags=re.MULTILINE))
+    house.owner("SELECT pg_reload_conf()")
+    try:
+        found = document(house.url("boss")).who_connects
+        port = house.server.endpoint().port
+        told = {"user": "app", "host": "127.0.0.1", "port": port, "password": PASSWORD, "database": "scratch"}
+        with pytest.raises(native.DatabaseError, match="no encryption"):
+            native.Connection(**told, ssl_context=False)
+        native.Connection(**told).close()
+    finally:
+        file.write_text(before)
+        house.owner("SELECT pg_reload_conf()")
+    assert found is not None
+    (refused,) = (own for own in found.by_default.obstacles if own.at == "plaintext")
+    assert refused.drivers == NODE
+    assert "pg8000-1" in found.by_default.encrypted
 
 
 def test_who_is_connected_is_told_with_what_would_permit_more(house: Lent) -> None:

@@ -46,12 +46,7 @@ def inspect_command(options: InspectOptions) -> int:
     """Inspect the server and show what was found; the exit status. MachineFault where it could not end."""
     watch_s = quantities.seconds(options.watch, "--watch")
     drivers = [] if options.client is None else list(quantities.names(options.client, "--client"))
-    known_drivers().only(drivers)
-    if drivers and is_of_postgresql(options.server):
-        raise UserMistake(
-            "--client: what drivers could connect is known of those of MySQL and MariaDB alone",
-            remedy="leave it out, or inspect a server of these",
-        )
+    known_drivers("postgresql" if is_of_postgresql(options.server) else "mysql").only(drivers)
     watcher = ProgressLine(quiet=options.json)
     try:
         with accessed(options.login.access(options.server or ""), watcher.step) as access:

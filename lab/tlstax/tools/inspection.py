@@ -79,7 +79,7 @@ def inspect(
     check is asked for no more, since nobody logs in there. UserMistake or MachineFault where no connection
     is made.
     """
-    known = known_drivers().only(drivers)
+    known = known_drivers(access.product).only(drivers)
     client, server = _client(access), _server(access)
     most = tls_probe.connections(tls_probe.questions(client, server=server)) + CONNECTS + PROVED
     watcher.step(
@@ -124,8 +124,8 @@ def inspect(
         ),
         "payments": payments(document),
     }
-    # What drivers do was measured of those of MySQL and MariaDB.
-    if status == "complete" and access.product == "mysql":
+    # What a pooler takes beside TLS and the login was not tried.
+    if status == "complete" and own.word.pooler_leg is None:
         judged["who_connects"] = who_connects(
             known, document, host=host, is_known_authority=is_known_authority
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ from tlstax.tools.probes.drivers.probe import ProbeRequest, probe
 from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
 from tlstax.tools.probes.drivers.probe_table import listed_text
 from tlstax.tools.probes.drivers.probed import ListedDriver, ListedDrivers
+from tlstax.topics.inspection.known_drivers import FILES, KnownDrivers
+from tlstax.topics.inspection.known_drivers import known_drivers as shipped
 from typed import status_of
 
 
@@ -241,13 +244,29 @@ def test_an_unknown_driver_is_refused_before_a_password_is_asked_for() -> None:
         request_of(ProbeOptions(["pymysql-9"], server=THERE, no_costs=True))
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("psycopg-3", "speaks PostgreSQL's protocol"), ("psycopg", "there is no driver psycopg")],
-)
-def test_what_is_kept_of_drivers_is_renewed_of_those_of_mysql_alone(
-    name: str, words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(UserMistake, match=words):
-        known_drivers.renew(name, file=tmp_path / "drivers.json")
+def test_an_unknown_driver_is_not_renewed(tmp_path: Path) -> None:
+    with pytest.raises(UserMistake, match="there is no driver psycopg"):
+        known_drivers.renew("psycopg-3", "psycopg", folder=tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_kept_of_drivers_is_renewed_in_the_file_of_their_family(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[Sequence[str]] = []
+
+    def measured(names: Sequence[str], *_: object) -> KnownDrivers:
+        asked.append(names)
+        found = shipped("postgresql").only(names)
+        changed = (driver.model_copy(update={"version": "new"}) for driver in found.drivers)
+        return found.model_copy(update={"drivers": tuple(changed)})
+
+    monkeypatch.setattr(known_drivers.postgres_driver_facts, "measured_drivers", measured)
+    file = tmp_path / FILES["postgresql"]
+    file.write_text(shipped("postgresql").text(), encoding="utf-8")
+    known_drivers.renew("pgx-5", folder=tmp_path)
+    assert asked == [["pgx-5"]]
+    kept = KnownDrivers.model_validate_json(file.read_text(encoding="utf-8")).drivers
+    assert [driver.name for driver in kept if driver.version == "new"] == ["pgx-5"]
+    assert len(kept) == len(shipped("postgresql").drivers)
+    assert list(tmp_path.iterdir()) == [file]

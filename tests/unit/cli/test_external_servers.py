@@ -240,12 +240,12 @@ def test_what_does_not_go_together_is_refused_before_anybody_logs_in(
 
 
 @pytest.mark.parametrize("server", ["postgresql-18", POSTGRESQL])
-def test_what_drivers_could_connect_to_a_postgresql_is_not_known(
+def test_whether_a_driver_of_mysql_could_connect_to_a_postgresql_is_not_known(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], server: str
 ) -> None:
     assert status_of(monkeypatch, "inspect", server, "--client", "pymysql-1.1") == 2
-    assert "--client: what drivers could connect is known of those of MySQL and MariaDB alone" in (
-        capsys.readouterr().err
+    assert (
+        "nothing is known of a driver named 'pymysql-1.1' at a server of this kind" in capsys.readouterr().err
     )
 
 

@@ -11,7 +11,15 @@ from fake_database import FakeDatabase
 from tlstax.contract import TlsView
 from tlstax.external.access import ExternalAccess, parse_url
 from tlstax.products.external import external_product
-from tlstax.results.inspection import WOULD_BLOCK, Asked, ConnectPhase, Inside, InspectedServer, ServerWord
+from tlstax.results.inspection import (
+    WOULD_BLOCK,
+    Asked,
+    ConnectPhase,
+    Inside,
+    InspectedServer,
+    PoolerLeg,
+    ServerWord,
+)
 from tlstax.sql.database import SqlError
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.tools import inspection
@@ -139,6 +147,22 @@ def test_where_one_refusal_blocks_nothing_is_asked_that_may_be_refused(
 def test_a_server_that_allows_many_is_asked_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _, most = blocking(monkeypatch, 100, lambda _: False)
     assert (found.connections, most) == (25, 22)
+
+
+@pytest.mark.parametrize(("leg", "drivers"), [(None, 22), ("in the clear", None)])
+def test_of_postgresqls_drivers_it_is_told_who_could_connect_where_no_pooler_is_in_front(
+    monkeypatch: pytest.MonkeyPatch, leg: PoolerLeg | None, drivers: int | None
+) -> None:
+    said = {"version": "PostgreSQL 18.6", "account_plugin": "scram-sha-256", "requires_tls": False}
+    word = OWN.word.model_copy(update={**said, "pooler_leg": leg})
+    monkeypatch.setattr(inspection, "own_connection", lambda *_: replace(OWN, word=word, offers_tls=False))
+    access = replace(ACCESS, address=replace(ACCESS.address, product="postgresql"))
+    found = inspection.inspect(access, 0.0, Steps()).who_connects
+    assert (found and found.drivers) == drivers
+    if found is not None:
+        one = inspection.inspect(access, 0.0, Steps(), ["pgx-5"]).who_connects
+        assert one is not None
+        assert one.by_default.in_clear == ("pgx-5",)
 
 
 MYSQL = external_product("mysql")

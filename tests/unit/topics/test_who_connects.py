@@ -16,9 +16,10 @@ from tlstax.contract import TlsView
 from tlstax.results.inspection import Asked, InspectedServer, Way, WhoConnects
 from tlstax.stats.programs import all_programs
 from tlstax.study.driver_catalogue import DRIVERS, speaking
+from tlstax.study.product import Family
 from tlstax.support.errors import UserMistake
 from tlstax.topics.inspection import who_connects as module
-from tlstax.topics.inspection.known_drivers import FILE, KnownDrivers
+from tlstax.topics.inspection.known_drivers import FILES, KnownDrivers
 from tlstax.topics.inspection.known_drivers import known_drivers as shipped
 from tlstax.topics.inspection.who_connects import kind_of, who_connects
 
@@ -147,6 +148,7 @@ ECDHE_ALONE = tuple(suite for suite in SUITES if suite != "AES128-GCM-SHA256")
         (seen(key="Dilithium"), {}, "unknown"),
         (seen(key="RSA 1024"), {}, "key"),
         (seen(key="RSA 1024"), {"takes_rsa_1024": True}, "encrypted"),
+        (seen(key="RSA 1024"), {"takes_rsa_1024": None}, "unknown"),
         (seen(key="RSA 512"), {"takes_rsa_1024": True}, "unknown"),
         (seen(key="RSA 1536"), {}, "unknown"),
         # A version that could not be asked for may be the one that both take.
@@ -515,14 +517,15 @@ def test_every_driver_with_lines_is_known_and_every_step_is_there() -> None:
     assert {name for own in table["mended"] for name in own["steps"]} == set(table["steps"])
 
 
-def test_what_is_shipped_has_every_driver_and_the_servers_that_it_was_tried_at() -> None:
-    known = shipped()
-    assert [driver.name for driver in known.drivers] == list(speaking("mysql"))
+@pytest.mark.parametrize("family", FILES)
+def test_what_is_shipped_has_every_driver_and_the_servers_that_it_was_tried_at(family: Family) -> None:
+    known = shipped(family)
+    assert [driver.name for driver in known.drivers] == list(speaking(family))
     for driver in known.drivers:
         assert driver.logins, driver.name
         assert {own.server for own in driver.logins} <= set(known.servers)
         assert "127.0.0" not in driver.model_dump_json(), "words of one connection"
-    file = resources.files(module.__package__ or "") / FILE
+    file = resources.files(module.__package__ or "") / FILES[family]
     assert known.text() == file.read_text(encoding="utf-8"), "a new measurement would write the same file"
 
 
@@ -530,3 +533,5 @@ def test_one_driver_alone_may_be_asked_about() -> None:
     assert [own.name for own in shipped().only(["pymysql-1.2"]).drivers] == ["pymysql-1.2"]
     with pytest.raises(UserMistake, match=r"pymysql-1\.9"):
         shipped().only(["pymysql-1.9"])
+    with pytest.raises(UserMistake, match=r"'pymysql-1\.2' at a server of this kind"):
+        shipped("postgresql").only(["pymysql-1.2"])

@@ -1,6 +1,6 @@
 """What was measured of drivers and comes with tlstax: what they offer, take and log in by. Pure.
 
-`setup/renew-drivers` measures all of it and writes the file; none of it is written by hand.
+`setup/renew-drivers` measures all of it and writes a file for each family; none of it is written by hand.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Literal, TypeVar
 from pydantic import Field
 
 from tlstax.contract import Frozen
-from tlstax.study.product import product_of, release_of
+from tlstax.study.product import Family, product_of, release_of
 from tlstax.support.credentials import called
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 
-FILE = "known_drivers.json"
+FILES: dict[Family, str] = {"mysql": "known_drivers.json", "postgresql": "known_postgresql_drivers.json"}
+"""The files of each family."""
 
 Fact = TypeVar("Fact")
 
@@ -36,7 +37,8 @@ class KnownLogin(Frozen):
     nothing said of TLS, None where it could not connect so. Of caching_sha2_password `cold` says how it went
     before the server knew the account, and the paths which way it took. `takes_unknown` is whether it took a
     certificate of an unknown authority with TLS required and nothing else said: MariaDB 11.4 and
-    newer prove theirs by the account's password.
+    newer prove theirs by the account's password. PostgreSQL's methods stand for plugins, and SCRAM is one,
+    bound to the channel or not: what it takes is up to the client.
     """
 
     server: str
@@ -55,10 +57,11 @@ class KnownDriver(Frozen):
     """One driver of one version, over the runtime that it was measured with.
 
     `versions` are those with which a handshake succeeded at each of these servers when it took nothing
-    else, since some drivers offer by the server's version; the suites, groups and signatures are of its
-    ClientHello. `takes_rsa_1024` is whether it took a certificate of so short a key. `verifies` is what it
-    checks with TLS required and nothing else said, `verifies_by_default` with nothing said at all;
-    `can_require` is whether it encrypts where it is told that and nothing more.
+    else, since some drivers offer by the server's version; of PostgreSQL's they are those that it offers. The
+    suites, groups and signatures are of its ClientHello. `takes_rsa_1024` is whether it took a certificate of
+    so short a key, None where that was not tried. `verifies` is what it checks with TLS required and nothing
+    else said, `verifies_by_default` with nothing said at all; `can_require` is whether it encrypts where it
+    is told that and nothing more. `demands_tls` is whether it refuses a server without TLS with nothing said.
     """
 
     name: str
@@ -71,9 +74,10 @@ class KnownDriver(Frozen):
     cipher_suites: tuple[str, ...]
     groups: tuple[str, ...]
     signatures: tuple[str, ...]
-    takes_rsa_1024: bool
+    takes_rsa_1024: bool | None
     verifies: tuple[Verified, ...] = ()
     verifies_by_default: tuple[Verified, ...] = ()
+    demands_tls: bool = False
     logins: tuple[KnownLogin, ...]
 
     @property
@@ -98,7 +102,8 @@ class KnownDrivers(Frozen):
             if name not in {driver.name for driver in self.drivers}:
                 known = [driver.name for driver in self.drivers]
                 raise UserMistake(
-                    f"nothing is known of a driver {called(name)}{closest(name, known)}",
+                    f"nothing is known of a driver {called(name)} at a server of this kind"
+                    f"{closest(name, known)}",
                     remedy="`tlstax drivers list` names those that are",
                 )
         kept = tuple(driver for driver in self.drivers if not names or driver.name in names)
@@ -141,7 +146,7 @@ class KnownDrivers(Frozen):
 
 
 @cache
-def known_drivers() -> KnownDrivers:
-    """Those that come with tlstax."""
-    file = resources.files("tlstax.topics.inspection") / FILE
+def known_drivers(family: Family = "mysql") -> KnownDrivers:
+    """Those of this family that come with tlstax."""
+    file = resources.files("tlstax.topics.inspection") / FILES[family]
     return KnownDrivers.model_validate_json(file.read_text(encoding="utf-8"))

@@ -29,7 +29,7 @@ from tlstax.results.inspection import (
 )
 from tlstax.stats.programs import all_programs
 from tlstax.stats.remedies import Remedy, entry_for
-from tlstax.study.product import product_of
+from tlstax.study.product import Family, family_of, product_of
 from tlstax.study.tls_levels import group_name
 from tlstax.support.text import enumerated
 from tlstax.topics.inspection.concerns import is_for
@@ -93,6 +93,7 @@ class Verdict:
 
 
 SUCCEEDS, UNKNOWN = Verdict(), Verdict(is_known=False)
+NO_TLS = Verdict("no TLS", "the server offers no TLS")
 
 
 def who_connects(
@@ -162,6 +163,29 @@ class _Trial:
         )
 
     @property
+    def family(self) -> Family:
+        """Whose protocol the server speaks."""
+        return family_of(product_of(self.found.word.version))
+
+    @property
+    def plugin(self) -> str | None:
+        """By what the account is proved, None where that is not known.
+
+        Of PostgreSQL's SCRAM the client chooses whether it is bound to the channel.
+        """
+        plugin = self.found.word.account_plugin
+        return plugin.removesuffix("-plus") if plugin else None
+
+    @property
+    def may_refuse_plaintext(self) -> bool:
+        """Whether the account could not see if plaintext is refused, and was not let in so itself.
+
+        MySQL and MariaDB tell every account; where they have no word for it they refuse nobody.
+        """
+        word = self.found.word
+        return self.family == "postgresql" and word.requires_tls is None and word.account_is_encrypted
+
+    @property
     def newest(self) -> str:
         """The newest version that the server takes; empty for none."""
         return max(self.versions, key=VERSIONS.index, default="")
@@ -184,23 +208,31 @@ class _Trial:
             return None, UNKNOWN
         if encrypts:
             checked = self._certificate(driver.verifies_by_default)
-            return True, _first(self.handshake(driver), checked, self._login(driver, is_encrypted=True))
+            shaken = self.handshake(driver)
+            if self.family == "postgresql" and not (self.found.word.requires_tls or driver.demands_tls):
+                # By `prefer` libpq then begins anew in the clear, by its documentation; not tried of each.
+                shaken = shaken if shaken == SUCCEEDS else UNKNOWN
+            return True, _first(shaken, checked, self._login(driver, is_encrypted=True))
+        if driver.demands_tls:
+            return False, NO_TLS
         if self.found.word.requires_tls:
             why = "the server refuses connections in the clear, and they do not encrypt"
             return False, Verdict("plaintext", why)
+        if self.may_refuse_plaintext:
+            return False, UNKNOWN
         return False, self._login(driver, is_encrypted=False)
 
     def over_tls(self, driver: KnownDriver) -> Verdict:
         """What becomes of it with TLS required, and nothing else said."""
         word = self.found.word
         if not self.found.offers_tls:
-            return Verdict("no TLS", "the server offers no TLS")
+            return NO_TLS
         if not driver.can_require and not self.is_known_authority:
             return Verdict("certificate", "they encrypt only when they are given an authority")
         if not driver.can_require:
             return _first(self.handshake(driver), UNKNOWN)
         checked = self._certificate(driver.verifies)
-        login = self.known.login_at(driver, word.version, word.account_plugin or "")
+        login = self.known.login_at(driver, word.version, self.plugin or "")
         by_password = login is not None and login.takes_unknown and "authority" in driver.verifies
         if by_password and not self.is_known_authority:
             # Whether one that has ended is taken then was not tried.
@@ -273,13 +305,14 @@ class _Trial:
         if not is_offered or (is_mldsa and version != TLS13):
             return Verdict("signature", f"they know no signature by a key of {kind}")
         # Seen: MySQL 9.7.4 with such a key refuses drivers that offer ML-DSA, and that MariaDB 11.8 takes.
-        return UNKNOWN if is_mldsa and product_of(self.found.word.version) == "mysql" else SUCCEEDS
+        # At PostgreSQL none was tried.
+        return UNKNOWN if is_mldsa and product_of(self.found.word.version) != "mariadb" else SUCCEEDS
 
     def _key_length(self, driver: KnownDriver) -> Verdict:
         bits = key_bits(self.key) or COMMON_RSA_BITS
         if bits >= COMMON_RSA_BITS or (driver.takes_rsa_1024 and bits >= TRIED_BITS):
             return SUCCEEDS
-        if driver.takes_rsa_1024 or bits > TRIED_BITS:
+        if driver.takes_rsa_1024 is not False or bits > TRIED_BITS:
             return UNKNOWN
         return Verdict("key", f"a key of {self.key} is too short for them")
 
@@ -299,7 +332,7 @@ class _Trial:
         return UNKNOWN if "authority" in verifies and self.is_known_authority is None else SUCCEEDS
 
     def _login(self, driver: KnownDriver, *, is_encrypted: bool) -> Verdict:
-        plugin = self.found.word.account_plugin
+        plugin = self.plugin
         if plugin is None:
             # In the clear it is the plugin that decides; over TLS nearly every driver knows nearly every one.
             return SUCCEEDS if is_encrypted else UNKNOWN
@@ -350,7 +383,7 @@ def _obstacle(trial: _Trial, verdict: Verdict, drivers: Sequence[KnownDriver]) -
     has_rsa = any(exchange == RSA for exchange, _ in trial.kinds)
     client: list[Step] = []
     mended: set[str] = set()
-    for steps, whom in _client_lines(by, names, trial.newest, has_rsa=has_rsa):
+    for steps, whom in _client_lines(by, names, trial, has_rsa=has_rsa):
         client += [Step(where=f"{enumerated(whom)}: {step.where}", lines=step.lines) for step in steps]
         mended.update(whom)
     remedy = SERVER_REMEDIES.get(by if by == "no TLS" else cause)
@@ -391,15 +424,16 @@ def _driver_lines() -> _DriverLines:
 
 
 def _client_lines(
-    cause: Cause, drivers: Sequence[str], newest: str, *, has_rsa: bool
+    cause: Cause, drivers: Sequence[str], trial: _Trial, *, has_rsa: bool
 ) -> Iterator[tuple[tuple[Step, ...], list[str]]]:
     """What mends it at each of these drivers that something mends: the lines, and for whom they are.
 
-    `newest` is the newest version of TLS that the server takes, `has_rsa` whether it has RSA key exchange.
+    `has_rsa` is whether the server has RSA key exchange.
     What requires TLS and verifies the server is each driver's own word, as `advise` says it.
     """
+    newest = trial.newest
     if cause in {"plaintext", "certificate"}:
-        for program in all_programs():
+        for program in all_programs(trial.family):
             names = [name for name in drivers if name in program.drivers]
             if names and "cannot" not in program.verify and "can neither" not in program.verify:
                 yield (Step(where="the client's program", lines=(program.verify,)),), names

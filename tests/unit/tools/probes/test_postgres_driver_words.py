@@ -36,3 +36,23 @@ def test_one_that_is_no_word_of_the_drivers_is_told_as_tls() -> None:
         assert (told["mode"], told["verify"], told["ca_file"]) == ("on", verify, file)
         assert told["trusted_ca_file"] is None
     assert Word("disable", "ssl", "off").tls("/ca.pem")["trusted_ca_file"] == "/ca.pem"
+
+
+def test_what_tokio_postgres_verifies_is_told_to_rustls_beside_its_own_words() -> None:
+    words = {word.meaning: word for word in words_of("tokio-postgres-0.7")}
+    assert dict(words["prefer"].options) == {"sslmode": "prefer"}
+    told = {meaning: (word.mode, word.verify) for meaning, word in words.items() if word.mode == "on"}
+    assert told == {
+        "require": ("on", "none"),
+        "verify-ca": ("on", "ca"),
+        "verify-full": ("on", "identity"),
+        "direct": ("on", "identity"),
+        "bound": ("on", "none"),
+    }
+    assert words["direct"].direct
+    assert "allow" not in words
+
+
+def test_sqlx_has_libpqs_six_words_and_no_others() -> None:
+    meanings = [word.meaning for word in words_of("sqlx-postgres-0.8")]
+    assert meanings[1:] == ["disable", "allow", "prefer", "require", "verify-ca", "verify-full", "system"]

@@ -162,6 +162,29 @@ def _asyncpg(_: str) -> Iterator[Word]:
     yield Word("direct", "ssl=verify-full direct_tls=True", options=options)
 
 
+def _tokio_postgres(_: str) -> Iterator[Word]:
+    """Its own words say whether TLS is spoken, and how it begins; what is verified is rustls's."""
+    yield _own("disable", sslmode="disable")
+    yield _own("prefer", sslmode="prefer")
+    yield Word("require", "sslmode=require, a ServerCertVerifier that takes all", "on", "none")
+    yield Word("verify-ca", "sslmode=require, a ServerCertVerifier without the host", "on", "ca")
+    yield Word("verify-full", "sslmode=require, with_root_certificates", "on")
+    yield Word("direct", "sslmode=require sslnegotiation=direct, with_root_certificates", "on", direct=True)
+    yield Word("system", "sslmode=require, rustls_native_certs", "required")
+    yield Word(
+        "bound",
+        "sslmode=require channel_binding=require, a ServerCertVerifier that takes all",
+        "on",
+        "none",
+        options={"channel_binding": "require"},
+    )
+
+
+def _sqlx(_: str) -> Iterator[Word]:
+    yield from _modes("sslmode=")
+    yield _own("system", sslmode="verify-full")
+
+
 _OLD_LIBPQ = ("bookworm",)
 """Suites whose libpq is older than 16."""
 
@@ -178,6 +201,8 @@ def _own_words(name: str, driver: Driver) -> Iterator[Word]:
         "node-postgres": _node_postgres,
         "postgres.js": _postgres_js,
         "asyncpg": _asyncpg,
+        "tokio-postgres": _tokio_postgres,
+        "SQLx (PostgreSQL)": _sqlx,
     }.get(driver.product)
     if own is not None:
         return own(name)
