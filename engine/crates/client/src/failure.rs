@@ -330,6 +330,7 @@ fn kind_of_postgres(error: &pg::WireError) -> ErrorKind {
         | pg::WireError::ChannelNotBound(_)
         | pg::WireError::ScramRefused(_) => ErrorKind::AccessDenied,
         pg::WireError::NotPostgres { .. } => ErrorKind::NotMysql,
+        pg::WireError::ErrorWithoutLength => ErrorKind::ServerError,
         pg::WireError::TlsNotOffered | pg::WireError::ErrorInsteadOfTls => ErrorKind::NoTls,
         pg::WireError::MessageTooLarge { .. } | pg::WireError::TooManyIterations { .. } => {
             ErrorKind::Limits

@@ -50,6 +50,12 @@ pub enum WireError {
          is older than TLS in PostgreSQL, or it could not start a process for the connection (its log has why)"
     )]
     ErrorInsteadOfTls,
+    /// An error without a length, as before protocol 3, answered the client's first message.
+    #[error(
+        "the server answered with an error of a form older than PostgreSQL 7.4: it could not start a process for \
+         the connection (its log has why), or it is that old"
+    )]
+    ErrorWithoutLength,
     /// The server asked for the password in clear text over a channel that can be read, or may be anybody.
     #[error(
         "the server asked for the password in clear text over {}; it was not sent: have the server's \
@@ -159,6 +165,7 @@ impl WireError {
             | Self::TlsNotOffered
             | Self::BytesBeforeTls
             | Self::ErrorInsteadOfTls
+            | Self::ErrorWithoutLength
             | Self::ServerNotProven
             | Self::ScramRefused(_) => Fault::Server,
             Self::NotPostgres { .. }

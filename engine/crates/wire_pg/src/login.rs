@@ -162,7 +162,7 @@ impl Login {
                 Ok(Some(message)) => message,
                 Ok(None) if out.len() > written_before => return Ok(LoginStep::Send),
                 Ok(None) => return Ok(LoginStep::NeedMore),
-                Err(_) if is_first => return Err(stranger(&self.opening)),
+                Err(_) if is_first => return Err(unframed(&self.opening)),
                 Err(error) => return Err(error),
             };
             self.messages += 1;
@@ -233,6 +233,24 @@ fn admit(kind: u8, length: usize, is_first: bool) -> Result<bool, WireError> {
     }
     check_length(kind, length, MAX_MESSAGE)?;
     Ok(true)
+}
+
+/// The error for a peer whose first bytes are no message. A server that cannot start a process says so in the way
+/// of protocol 2, to this day: `E` and a text (`report_fork_failure_to_client` in PostgreSQL's postmaster).
+fn unframed(opening: &[u8]) -> WireError {
+    match opening {
+        [b'E', text @ ..]
+            if text.len() == OPENING_LEN - 1 && text.iter().all(|&byte| is_text(byte)) =>
+        {
+            WireError::ErrorWithoutLength
+        }
+        _ => stranger(opening),
+    }
+}
+
+/// Whether a text in any language and encoding has such a byte.
+fn is_text(byte: u8) -> bool {
+    byte >= 0x80 || byte == b' ' || byte.is_ascii_graphic()
 }
 
 /// The error for a peer that answered with `bytes`.

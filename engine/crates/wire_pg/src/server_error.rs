@@ -8,7 +8,7 @@ use crate::error::Violation;
 use crate::message::Reader;
 
 /// As much of a message as is kept; the rest is left out.
-const MAX_TEXT_LEN: usize = 1024;
+const MAX_TEXT_LEN: usize = 512;
 
 /// How bad an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,13 +80,14 @@ impl fmt::Display for SqlState {
 
 /// An `ErrorResponse`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the server answered with {}{}: {message}", .severity.name(), state(*.sqlstate))]
+#[error("the server answered with {}{}{}", .severity.name(), state(*.sqlstate), said(.message))]
 pub struct ServerError {
     /// How bad it is.
     pub severity: Severity,
     /// What kind of error it is; None where the server sent none, or none that is one.
     pub sqlstate: Option<SqlState>,
-    /// The message, in one line; what is not UTF-8 is replaced, and what is too long left out.
+    /// The message, in one line; what is not UTF-8 is replaced, and what is too long left out. Empty where the server
+    /// sent none.
     pub message: String,
     /// It came when nothing was asked: the server is closing the connection.
     pub unasked: bool,
@@ -94,6 +95,14 @@ pub struct ServerError {
 
 fn state(sqlstate: Option<SqlState>) -> String {
     sqlstate.map_or_else(String::new, |state| format!(" {state}"))
+}
+
+fn said(message: &str) -> String {
+    if message.is_empty() {
+        " and does not say why".into()
+    } else {
+        format!(": {message}")
+    }
 }
 
 impl ServerError {
@@ -119,7 +128,9 @@ impl ServerError {
                 b'V' => severity = Severity::from_name(reader.text()?),
                 b'S' => local_severity = Severity::from_name(reader.text()?),
                 b'C' => sqlstate = SqlState::new(reader.text()?),
-                b'M' => message = printable(reader.text()?, MAX_TEXT_LEN),
+                b'M' => printable(reader.text()?, MAX_TEXT_LEN)
+                    .trim()
+                    .clone_into(&mut message),
                 _ => drop(reader.text()?),
             }
         }
@@ -173,6 +184,11 @@ mod tests {
             "the server answered with ERROR: two lines [2J\u{fffd}"
         );
         assert!(!odd.closes_connection());
+        let mute = ServerError::read(b"SFATAL\0M\n\0\0").unwrap();
+        assert_eq!(
+            mute.to_string(),
+            "the server answered with FATAL and does not say why"
+        );
         let long = [b"M".as_slice(), &[b'x'; 9000], b"\0\0"].concat();
         assert_eq!(
             ServerError::read(&long).unwrap().message.len(),

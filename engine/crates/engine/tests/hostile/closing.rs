@@ -3,7 +3,7 @@
 use tlstax_contract::{ErrorKind, Fault};
 
 use crate::engine::{job, run, tls_job};
-use crate::messages::{COLUMN, ONE_COLUMN, packets};
+use crate::messages::{COLUMN, OK, ONE_COLUMN, packet, packets};
 use crate::server::{Peer, Server, tls_config};
 
 #[test]
@@ -67,6 +67,17 @@ fn instead_of_an_answer_and_within_it() {
         });
         run(&job(&server)).counted(ErrorKind::ServerClosed);
     }
+}
+
+/// It closes its end with the answer and hears the next question, which makes nothing ready anew.
+#[test]
+fn with_an_answer_while_it_listens_on() {
+    let server = Server::start(|peer| {
+        peer.come_to_the_window()?;
+        peer.send(&packet(1, OK))?;
+        peer.hang_up()
+    });
+    run(&job(&server)).counted(ErrorKind::ServerClosed);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use tlstax_contract::{
-    Account, Done, Endpoint, ErrorEvent, ErrorKind, Event, Fault, Job, Tls, TlsSettings,
+    Account, Done, Endpoint, ErrorEvent, ErrorKind, Event, Fault, Job, Ready, Tls, TlsSettings,
 };
 
 use crate::server::Server;
@@ -28,6 +28,8 @@ const ORDINARY_BYTES: u64 = 32 * MEBIBYTE;
 /// How a job ended.
 #[derive(Debug)]
 pub struct Ending {
+    /// What it said before the first slice.
+    pub ready: Option<Ready>,
     done: Option<Done>,
     /// What ended it early.
     pub error: Option<ErrorEvent>,
@@ -124,12 +126,14 @@ fn watch(job: &Job) -> Ending {
     )
     .unwrap();
     let events = events_of(&mut child);
-    let (mut done, mut error, mut told, mut peak_bytes) = (None, None, Vec::new(), 0);
+    let (mut ready, mut done, mut error) = (None, None, None);
+    let (mut told, mut peak_bytes) = (Vec::new(), 0);
     let started = Instant::now();
     loop {
         peak_bytes = peak_bytes.max(peak_memory_bytes(&child));
         match events.recv_timeout(LOOK_EVERY) {
-            Ok(Event::Ready(_)) => {
+            Ok(Event::Ready(said)) => {
+                ready = Some(said);
                 writeln!(orders.as_ref().unwrap(), "go {}", job.duration_s).unwrap();
             }
             Ok(Event::Interval(_)) => {}
@@ -154,6 +158,7 @@ fn watch(job: &Job) -> Ending {
     let mut errors = child.stderr.take().unwrap();
     errors.read_to_string(&mut log).unwrap();
     Ending {
+        ready,
         done,
         error,
         told,

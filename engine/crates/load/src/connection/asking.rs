@@ -108,7 +108,8 @@ impl Open {
             }
         }
         self.activity = Activity::Answering(step);
-        self.line.flush(&mut work.out).map(drop)
+        self.line.flush(&mut work.out)?;
+        self.line.report_end_again(thread)
     }
 
     fn read_answer(

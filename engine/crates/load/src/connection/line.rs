@@ -144,6 +144,16 @@ impl Line {
         .map_err(Failure::connecting)
     }
 
+    /// Has epoll report that the server has closed its end, where it told of that before something was sent: the
+    /// answer to it will make nothing ready anew.
+    #[inline]
+    pub(super) fn report_end_again(&mut self, thread: &ThreadState) -> Result<(), Failure> {
+        if self.has_ended {
+            return self.report_again(thread);
+        }
+        Ok(())
+    }
+
     pub(super) fn say_goodbye(&mut self, now_ns: u64, session: &Session, out: &mut Vec<u8>) {
         self.begin_phase(now_ns);
         out.clear();

@@ -7,7 +7,7 @@ use tlstax_contract::{Protocol, TlsView};
 use tlstax_wire_pg::command::{self, Execute, Param};
 use tlstax_wire_pg::{
     AuthMethod, DiscardRows, Format, Login, LoginConfig, LoginStage, LoginStep, Progress,
-    ResponseParser, RowCollector, TlsStart, TransactionStatus, WireError,
+    ResponseParser, RowCollector, TlsStart, TransactionStatus, Violation, WireError,
 };
 
 use super::{Answer, Channel, Opening, Rows, ServerProof};
@@ -22,6 +22,12 @@ pub const QUESTION: &str = "SELECT version, cipher, bits::text, coalesce(to_json
                             to_json(s)->>'clientdn') FROM pg_stat_ssl s WHERE pid = pg_backend_pid()";
 /// The answer has one row, of four short values.
 const MOST_ROWS: usize = 1;
+
+/// A portal that is suspended where all of its rows were asked for ("Execute", no limit): the rest is missing.
+const NOT_ALL_ROWS: Violation = Violation::UnexpectedMessage {
+    kind: b's',
+    due: "a row or the end of the rows",
+};
 
 /// A statement of the job on one connection: how it is called there, and what its answer said of its placeholders.
 struct Prepared {
@@ -201,6 +207,9 @@ impl Postgres {
         match fed {
             Ok(Progress::NeedMore) => Ok(None),
             Ok(Progress::Complete { consumed, response }) => {
+                if response.is_suspended {
+                    return Err(WireError::from(NOT_ALL_ROWS).into());
+                }
                 if consumed < input.len() {
                     self.unasked(&input[consumed..])?;
                 }

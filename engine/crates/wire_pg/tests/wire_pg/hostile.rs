@@ -273,6 +273,30 @@ fn a_login_cannot_go_on_for_ever() {
     }
 }
 
+/// As a postmaster says that it cannot fork, in whatever language and pieces; nothing of it is a length.
+#[test]
+fn an_error_of_protocol_2_is_the_servers_and_what_only_begins_like_one_is_not() {
+    for text in [
+        "could not fork new process\n\0",
+        "kann Prozess nicht",
+        "не удалось",
+    ] {
+        let said = [b"E", text.as_bytes()].concat();
+        for size in [1, 3, said.len()] {
+            let refused = answered(config("trust"), &pieces(&said, &[size])).unwrap_err();
+            assert_eq!(refused, WireError::ErrorWithoutLength, "{text}");
+            assert_eq!(refused.fault(), Fault::Server);
+        }
+    }
+    for other in [b"E\x7f\xff\xff\xff", b"Eco\0d", b"Acoul", b"E\0\0\0\x03"] {
+        let refused = answered(config("trust"), &[&other[..]]).unwrap_err();
+        assert!(
+            matches!(refused, WireError::NotPostgres { .. }),
+            "{refused}"
+        );
+    }
+}
+
 #[test]
 fn a_length_that_no_message_of_a_login_has_is_refused() {
     let header = |kind: u8, length: u32| [&[kind], &length.to_be_bytes()[..]].concat();
