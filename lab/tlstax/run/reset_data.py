@@ -43,9 +43,11 @@ class TrialData:
         where it refuses a statement of the user's.
         """
         workload = CaseWorkload.of(case, self.needs.own)
-        own, shape, writes = workload.own, workload.table, workload.changes_data
+        own, shape = workload.own, workload.table
+        # Where its statements do not name the table, another case's may, or nobody filled one.
+        changes_table = workload.changes_data and workload.needs_table
         name = self.server.tables[shape]
-        to_check = writes or shape in self._changed
+        to_check = changes_table or shape in self._changed
         if shape in self._changed:
             self.server.product.table.put_back(database, name)
             self._unsettled = True
@@ -54,12 +56,11 @@ class TrialData:
             self._unsettled = True
         if self._unsettled:
             self._settle(database, name)
-        self._unsettled = False
         states = (self._checked(database, shape),) if to_check else ()
         self._changed.discard(shape)
-        if writes:
+        if changes_table:
             self._changed.add(shape)
-            self._unsettled = True
+        self._unsettled = workload.changes_data
         return states
 
     def prepare(self, database: Database) -> None:
