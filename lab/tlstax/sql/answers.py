@@ -104,17 +104,24 @@ def mismatches(admin: Database, samples: Sequence[RowSample], before: Iterable[s
     """The statements whose rows, read again here, are not those of the sample.
 
     `before` is said first, where there are samples: what the statements need of their connection. Values are
-    compared as text, NULL with None alone. Raises SqlError where the server does not answer.
+    compared as text, NULL with None alone. A statement that the server refuses as text is among them:
+    prepared, its parameters may have had other types. Raises SqlError where the server does not answer.
     """
     for statement in before if samples else ():
         carry_out(admin, statement)
     if _agree_at_once(admin, samples):
         return ()
-    return tuple(
-        sample.sql
-        for sample in samples
-        if tuple(tuple(map(_as_text, row)) for row in admin.rows(sample.sql)) != sample.rows
-    )
+    return tuple(sample.sql for sample in samples if not _agrees(admin, sample))
+
+
+def _agrees(admin: Database, sample: RowSample) -> bool:
+    """Whether the server answers the sample's statement with its rows."""
+    try:
+        return tuple(tuple(map(_as_text, row)) for row in admin.rows(sample.sql)) == sample.rows
+    except SqlError as error:
+        if error.is_of_connection:
+            raise
+        return False
 
 
 def _agree_at_once(admin: Database, samples: Sequence[RowSample]) -> bool:

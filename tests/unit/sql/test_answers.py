@@ -19,6 +19,15 @@ def test_rows_that_differ_from_the_servers_are_named_by_their_statement() -> Non
     assert answers.mismatches(server, [right, wrong, short]) == ("SELECT c FROM t", "SELECT d FROM t")
 
 
+def test_what_the_server_refuses_as_text_differs_and_a_broken_connection_is_an_error() -> None:
+    sample = RowSample(sql="SELECT a FROM t WHERE b = 5", rows=(("7",),))
+    refused = SqlError("42883", "operator does not exist: text = integer")
+    assert answers.mismatches(FakeDatabase(error=refused), [sample]) == (sample.sql,)
+    broken = SqlError("08006", "it is gone", is_of_connection=True)
+    with pytest.raises(SqlError, match="it is gone"):
+        answers.mismatches(FakeDatabase(error=broken), [sample])
+
+
 def test_bytes_that_a_server_answers_are_those_of_a_text() -> None:
     server = FakeDatabase((b"0123",))
     right = RowSample(sql="SELECT a FROM t", rows=(("0123",),))
