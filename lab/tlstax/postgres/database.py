@@ -39,6 +39,10 @@ CONNECTION_FAILED: Final = "08006"
 
 PROTOCOL_VIOLATION: Final = "08P01"
 TERMINATE: Final = b"X\x00\x00\x00\x04"
+COPY_FAIL: Final = b"f"
+NO_ROWS: Final = "tlstax has no rows for it; write an INSERT"
+"""What the server says beside its own words where it is told so ("COPY Operations")."""
+
 _ENDING_S: Final = 10.0
 _CLOSING_S: Final = 1.0
 """How long the end of a session is waited for: where its counts are read next, and where none are."""
@@ -113,6 +117,13 @@ def is_too_many_connections(error: SqlError) -> bool:
     return error.code == "53300"
 
 
+class _Nowhere:
+    """Takes what is written to it."""
+
+    def write(self, data: bytes) -> None:
+        """Forget it."""
+
+
 class Session(native.Connection):  # type: ignore[misc]
     """A session of pg8000, which has no types, that knows by the last message of the server why it ended."""
 
@@ -122,6 +133,19 @@ class Session(native.Connection):  # type: ignore[misc]
         # Nothing follows, and pg8000 would wait for what does.
         if context.error.args[0].get("V") in _ENDS_SESSIONS:
             raise context.error
+
+    def handle_COPY_IN_RESPONSE(self, data: bytes, context: Context) -> None:  # noqa: N802 (the same)
+        """Where a statement of the user's asks for rows, say that none come: the server refuses it then."""
+        if context.stream is not None:
+            super().handle_COPY_IN_RESPONSE(data, context)
+            return
+        self._send_message(COPY_FAIL, NO_ROWS.encode() + b"\0")
+        self._sock.flush()
+
+    def handle_COPY_OUT_RESPONSE(self, data: bytes, context: Context) -> None:  # noqa: N802 (the same)
+        """Rows that nobody asked to see are read and forgotten."""
+        context.stream = context.stream or _Nowhere()
+        super().handle_COPY_OUT_RESPONSE(data, context)
 
     def close(self) -> None:
         """Close it, whatever becomes of the farewell: a failure of that would hide why it is closed."""

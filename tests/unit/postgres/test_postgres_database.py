@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
 from pg8000.native import DatabaseError, InterfaceError
@@ -49,6 +50,19 @@ def test_a_refusal_is_known_by_its_state(code: str, asks: Callable[[SqlError], b
     assert (error.code, error.message, error.is_of_connection) == (code, "the server's sentence", False)
     assert asks(error)
     assert not asks(raised(refusal("22012")))
+
+
+def test_a_copy_of_the_users_gets_no_rows_and_what_it_gives_is_forgotten() -> None:
+    session, sent = database.Session.__new__(database.Session), bytearray()
+    session._sock = Mock(write=sent.extend)
+    context = Mock(stream=None)
+    session.handle_COPY_IN_RESPONSE(b"\0\0\0", context)
+    assert (
+        sent == b"f" + struct.pack("!i", 4 + len(sent[5:])) + b"tlstax has no rows for it; write an INSERT\0"
+    )
+    session._sock.flush.assert_called_once_with()
+    session.handle_COPY_OUT_RESPONSE(b"\0\0\0", context)
+    session.handle_COPY_DATA(b"a row", context)
 
 
 def test_what_ends_a_session_is_a_failure_of_the_connection() -> None:
