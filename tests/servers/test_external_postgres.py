@@ -30,6 +30,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.sql.table_rows import TableContent
+from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import MachineFault, UserMistake
 
 CONTENT = TableContent(rows=300, seed=5)
@@ -118,6 +119,31 @@ def test_what_users_say_there_is_read_first_and_dropped_at_the_end(house: Lent, 
     own.write_text(own.read_text().replace("note text)'", "note text)', 'DROP TABLE public.theirs'"))
     refused = sentence(tlstax_run(tmp_path, house.url(), *SHORT, "--workload", str(own)), 2)
     assert "it goes to the schema public; only tlstax is let through" in refused
+
+
+def test_what_others_have_made_to_be_called_unsaid_ends_the_run(house: Lent) -> None:
+    transaction = {"statements": [{"sql": "SELECT c FROM {table} WHERE c LIKE pad"}]}
+    own = UserWorkload.model_validate({"name": "own", "transactions": [transaction]})
+    writes = "LANGUAGE sql AS 'DELETE FROM public.theirs; SELECT true'"
+    with opened(house) as (guest, _):
+        guest.prepare_table(TableContent(rows=5, seed=5))
+        guest.check_workload(own)
+        house.app(
+            f"CREATE FUNCTION public.is_like(int, text) RETURNS boolean {writes}",
+            "CREATE OPERATOR public.~~ (LEFTARG = int, RIGHTARG = text, FUNCTION = public.is_like)",
+        )
+        with pytest.raises(UserMistake, match="there is a function named ~~, which others made"):
+            guest.check_workload(own)
+        house.app("DROP OPERATOR public.~~ (int, text)", "DROP FUNCTION public.is_like(int, text)")
+        house.app(
+            "CREATE TYPE public.kind AS (a int)",
+            f"CREATE FUNCTION public.told(public.kind) RETURNS boolean {writes}",
+            "CREATE CAST (public.kind AS boolean) WITH FUNCTION public.told(public.kind)",
+        )
+        with pytest.raises(UserMistake, match="the database has a cast with a function, which others made"):
+            guest.check_workload(own)
+        house.app("DROP TYPE public.kind CASCADE")
+        guest.check_workload(own)
 
 
 def test_a_second_tlstax_is_kept_out_and_a_third_let_in(house: Lent) -> None:

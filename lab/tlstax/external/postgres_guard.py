@@ -76,6 +76,15 @@ OPERATORS: Final = frozenset(
     {"+", "-", "*", "/", "%", "<", ">", "=", "<>", "!=", "<=", ">=", "||", "->", "->>", "@>"}
 )
 
+_OPERATORS_OF_WORDS: Final = {
+    "IN": ("=", "<>"),
+    "BETWEEN": (">=", "<=", "<", ">"),
+    "LIKE": ("~~", "!~~"),
+    "ILIKE": ("~~*", "!~~*"),
+    **dict.fromkeys(("CASE", "DISTINCT", "NATURAL", "NULLIF", "USING"), ("=",)),
+}
+"""What these words are carried out by, an operator of that name ("Operator Type Resolution")."""
+
 SETTINGS: Final = word_set(
     "WORK_MEM MAINTENANCE_WORK_MEM TEMP_BUFFERS JIT PLAN_CACHE_MODE RANDOM_PAGE_COST SEQ_PAGE_COST",
     "EFFECTIVE_CACHE_SIZE EFFECTIVE_IO_CONCURRENCY CPU_TUPLE_COST CPU_INDEX_TUPLE_COST CPU_OPERATOR_COST",
@@ -122,6 +131,12 @@ _AFTER_VALUE: Final = frozenset({")", ",", "::", ";"})
 
 _NO_FUNCTION_BEFORE: Final = KEYWORDS - FUNCTIONS
 
+_NEVER_FUNCTIONS: Final = word_set(
+    "SELECT DISTINCT ALL FROM WHERE HAVING UNION EXCEPT INTERSECT ON USING AS AND OR NOT IN ANY SOME CASE",
+    "WHEN THEN ELSE LIMIT OFFSET RETURNING CHECK UNIQUE WITH ARRAY EXISTS VALUES ROW",
+)
+"""Words that call no function, whatever others have made ("SQL Key Words": reserved, or of columns alone)."""
+
 
 def read(statement: str, place: Place, schema: str, own_functions: Collection[str] = ()) -> Reading:  # noqa: ARG001
     """What the statement does there. Raises Refused unless all of it is known.
@@ -148,7 +163,7 @@ def read(statement: str, place: Place, schema: str, own_functions: Collection[st
     # It takes a third of a second to import, and few have workloads of their own.
     from tlstax.external import postgres_tree  # noqa: PLC0415
 
-    reading = postgres_tree.read(text, schema, _check_words)
+    reading = postgres_tree.read(text, schema, _check_words, FUNCTIONS)
     reading = replace(reading, functions=reading.functions | called)
     if reading.creation is not None:
         return replace(reading, creation=replace(reading.creation, after_name=text.tokens[-1].end))
@@ -259,16 +274,20 @@ def _check_beginning(words: list[str]) -> None:
 def _called(tokens: tuple[Token, ...]) -> frozenset[str]:
     """The functions and operators that it has, in capitals. Refused for one that is not known."""
     called = {token.text for token in tokens if token.sort == "mark" and token.text in OPERATORS}
+    called |= {name for token in tokens for name in _OPERATORS_OF_WORDS.get(token.word, ())}
     for place, (token, after) in enumerate(pairwise(tokens)):
-        if after.text != "(" or token.name is None or token.word in _NO_FUNCTION_BEFORE:
+        if after.text != "(" or token.name is None:
             continue
         before = tokens[place - 1] if place else None
-        if token.word in FUNCTIONS and (before is None or before.text != "."):
-            called.add(token.word)
-        elif not _is_named(tokens, place):
+        is_plain = before is None or before.text != "."
+        is_known = token.word in _NO_FUNCTION_BEFORE or (is_plain and token.word in FUNCTIONS)
+        if not is_known and not _is_named(tokens, place):
             raise Refused(
                 f"{token.text} is not one of the functions that are known to return a value and no more"
             )
+        if is_plain and token.word not in _NEVER_FUNCTIONS:
+            # A keyword such as YEAR, or a name of WITH, is a function where others have made one.
+            called.add(token.name.upper())
     return frozenset(called)
 
 

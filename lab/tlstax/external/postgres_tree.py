@@ -6,7 +6,7 @@ As in `sql_tree`, sqlglot's word is not taken for anything but which names are t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -57,15 +57,16 @@ _ARGUMENTS: Final = {
 Check = Callable[[tuple[Token, ...], frozenset[str]], None]
 
 
-def read(text: SqlText, schema: str, check_words: Check) -> Reading:
+def read(text: SqlText, schema: str, check_words: Check, known_functions: Collection[str]) -> Reading:
     """What the statement does to tables of the schema. Raises Refused.
 
+    `known_functions`, in capitals, may be called though sqlglot has no node for them.
     `functions` of the reading are columns that stand behind a table's name: PostgreSQL takes such a one for a
     function of the row where there is no column of its name.
     """
     tree = parsed(text, "postgres")
     common = frozenset(_name(one.args["alias"].this) for one in tree.find_all(exp.CTE))
-    names = _check_nodes(tree, schema, common)
+    names = _check_nodes(tree, schema, common, known_functions)
     check_words(text.tokens, names)
     columns = {one.name.upper() for one in tree.find_all(exp.Column) if one.args.get("table") is not None} - {
         "*"
@@ -115,11 +116,13 @@ def _of_create(tree: Expr, tables: Sequence[Expr], reading: Reading) -> Reading:
     )
 
 
-def _check_nodes(tree: Expr, schema: str, common: frozenset[str]) -> frozenset[str]:
+def _check_nodes(
+    tree: Expr, schema: str, common: frozenset[str], known_functions: Collection[str]
+) -> frozenset[str]:
     """The tree's names that are not quoted, in small letters; Refused where a node is not a known one."""
     names = set()
     for node in tree.walk():
-        _check_kind(node, tree)
+        _check_kind(node, tree, known_functions)
         if isinstance(node, exp.Identifier) and not node.quoted:
             names.add(node.name.lower())
         if isinstance(node, exp.Table):
@@ -127,14 +130,15 @@ def _check_nodes(tree: Expr, schema: str, common: frozenset[str]) -> frozenset[s
     return frozenset(names)
 
 
-def _check_kind(node: Expr, tree: Expr) -> None:
+def _check_kind(node: Expr, tree: Expr, known_functions: Collection[str]) -> None:
     """Refused unless the node is of a known kind, where such a one may be, with nothing else in it."""
     kind = type(node).__name__
     known = (exp.Func, exp.Binary, exp.Unary, exp.Predicate, exp.SubqueryPredicate)
     if kind == "Command":
         raise Refused("tlstax cannot read it to its end")
     is_known = kind in _EXPRESSIONS | _DEFINITIONS or isinstance(node, known)
-    if not is_known or kind in {"Dot", "Anonymous", "AnonymousAggFunc"}:
+    is_named = kind == "Anonymous" and str(node.this).upper() in known_functions
+    if not (is_known or is_named) or (kind in {"Dot", "Anonymous", "AnonymousAggFunc"} and not is_named):
         raise Refused(f"it has what sqlglot calls {kind}")
     if isinstance(node, exp.DataType) and node.find(exp.Identifier) is not None:
         raise Refused(f"tlstax does not know the type {node.sql(dialect='postgres')}")

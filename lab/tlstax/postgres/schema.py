@@ -248,8 +248,19 @@ def functions_of_others(database: Database, schema: str, names: Collection[str])
     return {str(name) for (name,) in answers.rows(database, asked, *sorted(names), *sorted(names), columns=1)}
 
 
-def reads_otherwise(database: Database) -> str:  # noqa: ARG001
-    """Empty: what is let through has no backslash, and means the same whatever is set."""
+def reads_otherwise(database: Database) -> str:
+    """Why a statement may do there what it does not say, as a clause; empty where it may not.
+
+    What is let through has no backslash, and means the same whatever is set. But a cast that somebody has
+    made is a function, and is called where no statement has one ("CREATE CAST").
+    """
+    asked = (
+        "SELECT COUNT(*) FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc JOIN pg_namespace n"
+        " ON n.oid = p.pronamespace WHERE n.nspname <> 'pg_catalog' AND NOT EXISTS (SELECT 1 FROM pg_depend d"
+        " WHERE d.classid = 'pg_cast'::regclass AND d.objid = c.oid AND d.deptype = 'e')"
+    )
+    if answers.number(answers.row(database, asked, columns=1)[0]):
+        return "the database has a cast with a function, which others made (CREATE CAST)"
     return ""
 
 

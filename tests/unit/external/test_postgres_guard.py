@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from tlstax.external import postgres_guard
@@ -70,6 +72,35 @@ def test_what_it_creates_is_read_and_gets_its_comment_in_the_same_message() -> N
 def test_what_it_calls_is_told_for_the_server_to_be_asked() -> None:
     assert read("SELECT lower(c) || 'x' FROM s.t WHERE id = 7").functions == {"LOWER", "||", "="}
     assert "F" in read("SELECT t.f FROM s.t").functions, "it may be a function of the row"
+
+
+@pytest.mark.parametrize(
+    ("written", "functions"),
+    [
+        ("SELECT a FROM s.t WHERE a IN (1, b)", "= <>"),
+        ("SELECT a FROM s.t WHERE a NOT BETWEEN 1 AND b", ">= <= < >"),
+        ("SELECT a LIKE b, a NOT ILIKE b FROM s.t", "~~ !~~ ~~* !~~*"),
+        ("SELECT CASE a WHEN b THEN 1 END FROM s.t", "="),
+        ("SELECT a IS DISTINCT FROM b FROM s.t", "="),
+        ("SELECT NULLIF(a, b) FROM s.t", "NULLIF ="),
+        ("SELECT 1 FROM s.t NATURAL JOIN s.u", "="),
+        ("SELECT 1 FROM s.t JOIN s.u USING (a)", "="),
+        ("SELECT year(a), first(b) FROM s.t", "YEAR FIRST"),
+        ("WITH a AS (SELECT 1 AS b) SELECT 2, hex(b) AS c FROM a", "HEX"),
+        ("SELECT json_build_object(a, b), octet_length(c) FROM s.t", "JSON_BUILD_OBJECT OCTET_LENGTH"),
+    ],
+)
+def test_what_words_call_is_told_too(written: str, functions: str) -> None:
+    assert read(written).functions == set(functions.split())
+
+
+@pytest.mark.parametrize("function", sorted(postgres_guard.FUNCTIONS))
+def test_each_function_of_the_list_can_be_called(function: str) -> None:
+    let_through = 0
+    for given in ("", "a", "a, 1", "'day', a", "a, 'b', 'c'", "'a' IN b", "year FROM a", "a, b, c, d"):
+        with suppress(Refused):
+            let_through += function in read(f"SELECT {function}({given}) FROM s.t").functions
+    assert let_through
 
 
 def test_rows_that_it_locks_are_told() -> None:
