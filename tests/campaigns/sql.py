@@ -26,10 +26,11 @@ import pymysql
 from sql_statements import HARMLESS, mutation, statement
 
 from tlstax.external.access import ExternalAccess, ExternalAddress
+from tlstax.external.reading import Place
 from tlstax.external.server import EXTERNAL_TABLES, ExternalServer
-from tlstax.external.sql_text import Place
 from tlstax.external.tls import ExternalTls
 from tlstax.external.workload_guard import check_workloads
+from tlstax.products.external import external_product
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
@@ -207,6 +208,15 @@ class Tally:
     failed: Counter[str] = field(default_factory=Counter)
     lost: list[str] = field(default_factory=list)
 
+    def tell(self, product: str, count: int, seed: int) -> None:
+        """Print it."""
+        said, failed, refused = (sum(one.values()) for one in (self.said, self.failed, self.refused))
+        sys.stdout.write(
+            f"{product}: {count} statements (seed {seed}): {refused} were refused, {said} carried out ("
+            f"{', '.join(f'{n} in {place}' for place, n in sorted(self.said.items()))}), {failed} "
+            f"refused by the server, and {len(self.lost)} lost something of others\n"
+        )
+
 
 class Visit:
     """The laboratory at the house, with a workload that has tables of its own; a statement more at a time."""
@@ -220,16 +230,16 @@ class Visit:
         """Have it looked at and carried out: "refused", "failed" (by the server) or "said"."""
         table = EXTERNAL_TABLES["sbtest"]
         try:
-            own = _workload(place, sql)
+            own = workload_with(place, sql, PREPARE)
         except ValueError:
             return "refused"
         if not self._guarded:
-            return _carried_out(_as_sent(sql, table))
+            return _carried_out(as_sent(sql, table))
         try:
-            check_workloads([own], "lent", EXTERNAL_TABLES)
+            check_workloads([own], external_product("mysql"), "lent", EXTERNAL_TABLES)
             if place in {"prepare", "restore"}:
                 try:
-                    self._guest.carry_out(self._worker, _as_sent(sql, table), once=place == "prepare")
+                    self._guest.carry_out(self._worker, as_sent(sql, table), once=place == "prepare")
                 finally:
                     self._worker.rows("ROLLBACK")
                 return "said"
@@ -238,16 +248,18 @@ class Visit:
             return "refused"
         except SqlError:
             return "failed"
-        return _carried_out(_as_sent(sql, table), self._house)
+        return _carried_out(as_sent(sql, table), self._house)
 
 
-def _as_sent(sql: str, table: str) -> str:
+def as_sent(sql: str, table: str) -> str:
+    """The statement with values for its placeholders."""
     return sql.replace("{table}", table).replace("{id}", "3").replace("{{", "{").replace("}}", "}")
 
 
-def _workload(place: Place, sql: str) -> UserWorkload:
-    last = UserTransaction(statements=(UserStatement(sql=sql if place == "transactions" else "DO 0"),))
-    said = {"prepare": PREPARE, place: (*(PREPARE if place == "prepare" else ()), sql.replace("{id}", "3"))}
+def workload_with(place: Place, sql: str, prepare: tuple[str, ...]) -> UserWorkload:
+    """A workload of the user's that says it in this place, and prepares its tables beforehand."""
+    last = UserTransaction(statements=(UserStatement(sql=sql if place == "transactions" else "SELECT 0"),))
+    said = {"prepare": prepare, place: (*(prepare if place == "prepare" else ()), sql.replace("{id}", "3"))}
     said.pop("transactions", None)
     return UserWorkload(name="own", transactions=(last,), **said)  # type: ignore[arg-type]
 
@@ -351,12 +363,7 @@ def main(count: int, seed: int, products: tuple[str, ...], *, guarded: bool) -> 
             ]
             for begin in range(0, count, BATCH):
                 attempt(house, drawn[begin : begin + BATCH], tally, guarded=guarded)
-            said, failed, refused = (sum(one.values()) for one in (tally.said, tally.failed, tally.refused))
-            sys.stdout.write(
-                f"{product}: {count} statements (seed {seed}): {refused} were refused, {said} carried out ("
-                f"{', '.join(f'{n} in {place}' for place, n in sorted(tally.said.items()))}), {failed} "
-                f"refused by the server, and {len(tally.lost)} lost something of others\n"
-            )
+            tally.tell(product, count, seed)
             if guarded:
                 needless = harmless_refused(house)
                 sys.stdout.write(

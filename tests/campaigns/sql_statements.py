@@ -6,7 +6,7 @@ import random
 import re
 
 
-def _lines(text: str) -> tuple[str, ...]:
+def lines(text: str) -> tuple[str, ...]:
     """One statement or part of one a line; `-` is an empty one, and \\n a new line within it."""
     return tuple("" if line == "-" else line.replace(r"\n", "\n") for line in text.strip().splitlines())
 
@@ -18,7 +18,7 @@ THEIRS = (
 )  # fmt: skip
 NEW = ("fresh", "`fresh`", "lent.fresh", "other.fresh", "theirs", "their_view", "`new one`")
 
-HARMLESS_CALLS = _lines(r"""
+HARMLESS_CALLS = lines(r"""
 NOW()
 COUNT(*)
 ABS(id)
@@ -32,7 +32,7 @@ UUID()
 LAST_INSERT_ID()
 @@version
 """)
-CALLS = _lines(r"""
+CALLS = lines(r"""
 their_writer()
 lent.their_writer()
 `their_writer`()
@@ -64,7 +64,7 @@ VALUES(id)
 EXISTS (SELECT * FROM their_view)
 id IN (TABLE their_view)
 """)
-TAILS = _lines(r"""
+TAILS = lines(r"""
 -
 -
 -
@@ -84,7 +84,7 @@ UNION SELECT 1
 UNION SELECT their_writer()
 FOR SYSTEM_TIME ALL
 """)
-OPTIONS = _lines(r"""
+OPTIONS = lines(r"""
 -
 -
 -
@@ -109,7 +109,7 @@ AS SELECT their_writer()
 WITH SYSTEM VERSIONING
 ENGINE=SEQUENCE
 """)
-COLUMNS = _lines(r"""
+COLUMNS = lines(r"""
 id INT
 id INT PRIMARY KEY, note CHAR(9)
 id INT REFERENCES theirs (id)
@@ -128,7 +128,7 @@ LIKE their_numbered
 id INT DEFAULT (NEXT VALUE FOR their_numbers)
 note VARCHAR(9), KEY (note(3)), d DATETIME(6) DEFAULT NOW(6)
 """)
-BODIES = _lines(r"""
+BODIES = lines(r"""
 SELECT 1
 SET @a = 1
 INSERT INTO mine VALUES (1000, 'x')
@@ -143,7 +143,7 @@ SET GLOBAL long_query_time = 9
 BEGIN EXECUTE IMMEDIATE 'DELETE FROM theirs'; END
 IF 1 THEN DELETE FROM theirs; END IF
 """)
-SETS = _lines(r"""
+SETS = lines(r"""
 @a = {e}
 autocommit = 0
 SESSION sql_mode = 'ANSI_QUOTES'
@@ -170,7 +170,7 @@ SESSION sort_buffer_size = 100000
 @@session.transaction_isolation = 'SERIALIZABLE'
 sql_mode = 'ORACLE'
 """)
-OTHERS = _lines(r"""
+OTHERS = lines(r"""
 CREATE OR REPLACE VIEW {w} AS SELECT 2 AS one
 CREATE OR REPLACE TABLE {w} (id INT)
 DROP TABLE {w}
@@ -292,7 +292,7 @@ UPDATE {o} SET note = (SELECT MAX(note) FROM {t})
 SELECT * FROM {o} STRAIGHT_JOIN {t}
 """)
 
-HARMLESS = _lines(r"""
+HARMLESS = lines(r"""
 SELECT c FROM {table} WHERE id={id}
 SELECT c FROM {table} WHERE id BETWEEN {id} AND {id} + 99 ORDER BY c
 SELECT DISTINCT c FROM {table} WHERE id IN ({id}, {id})
