@@ -1,8 +1,9 @@
 """connections.py COUNT SEED: how many connections external servers were promised, and how many they counted.
 
-Ways of measuring are drawn from SEED and taken in turn at MySQL and MariaDB, half of them beside processes
-that want all processors; some accounts are allowed just what was promised. More than was promised, an
-operation that failed, or a run that did not end in order makes the status 1.
+Ways of measuring are drawn from SEED and taken in turn at MySQL, MariaDB and PostgreSQL, half of them beside
+processes that want all processors; some accounts are allowed just what was promised. More than was promised,
+an operation that failed, or a run that did not end in order makes the status 1. PostgreSQL does not keep how
+many there were at once, so they are looked for all the time: there may have been more for a moment.
 """
 
 from __future__ import annotations
@@ -14,17 +15,23 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sql_postgres import House
+
+from tlstax.postgres import accounts
+from tlstax.postgres.database import apart
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "Sesame, open!"
-SERVERS = ("mysql-9.7", "mariadb-11.8")
+SERVERS = ("postgresql-18", "mysql-9.7", "mariadb-11.8")
+LOOK_AGAIN_S = 0.002
 COMMON = ("--rows", "500", "--budget", "3s", "--over-budget")
 WORKLOADS = ("reconnect", "point-select", "point-select,reconnect", "insert", "oltp-read-write", "storm")
 CONNECTIONS = ("1", "2", "5", "8", "16", "2,8", "3,12")
@@ -45,7 +52,7 @@ def drawn(count: int, seed: int) -> Iterator[Way]:
     """Ways of measuring; one of eight is an inspection, one of twelve an advice."""
     chance = random.Random(seed)  # noqa: S311 (a choice, not a secret)
     for number in range(count):
-        server, is_busy = SERVERS[number % 2], number % 4 > 1
+        server, is_busy = SERVERS[number % len(SERVERS)], number % 4 > 1
         if number % 8 == 7:
             yield Way(server, ("inspect", "--watch", "1s"), is_busy, is_limited=False)
         elif number % 12 == 10:
@@ -73,17 +80,77 @@ def busy(processes: int) -> Iterator[None]:
 def said(server: PrivateServer, *statements: str) -> tuple[tuple[object, ...], ...]:
     """What the server's owner is answered."""
     with server.admin() as database:
-        return tuple([database.rows(statement) for statement in statements][-1])
+        return tuple([apart(database).rows(statement) for statement in statements][-1])
+
+
+def is_postgresql(server: PrivateServer) -> bool:
+    """Whether it speaks PostgreSQL's protocol."""
+    return server.specimen.name.startswith("postgresql")
 
 
 def limit(server: PrivateServer, connections: int) -> None:
     """How many connections the account may have; 0 for any number."""
-    said(server, f"ALTER USER ann@'127.0.0.1' WITH MAX_USER_CONNECTIONS {connections}")
+    if is_postgresql(server):
+        said(server, f"ALTER ROLE ann CONNECTION LIMIT {connections or -1}")
+    else:
+        said(server, f"ALTER USER ann@'127.0.0.1' WITH MAX_USER_CONNECTIONS {connections}")
+
+
+def invite(server: PrivateServer) -> None:
+    """Lend the account a database."""
+    if is_postgresql(server):
+        House(server).let_in()
+        said(server, f"CREATE ROLE ann LOGIN PASSWORD '{accounts.scram_secret(PASSWORD)}'")
+        said(server, "CREATE DATABASE lent OWNER ann")
+        return
+    said(
+        server,
+        "CREATE DATABASE lent",
+        f"CREATE USER ann@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'",
+        "GRANT ALL ON lent.* TO ann@'127.0.0.1'",
+    )
+
+
+class Used:
+    """How many connections the account had at once, from the beginning of the block to its end."""
+
+    def __init__(self, server: PrivateServer) -> None:
+        self._server, self._most, self._end = server, 0, threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    @property
+    def most(self) -> int:
+        """The most, once the block has ended; with the owner, who is not there meanwhile."""
+        if is_postgresql(self._server):
+            return self._most
+        ((_, most),) = said(self._server, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'")
+        return int(str(most))
+
+    def _look(self) -> None:
+        asked = "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'ann'"
+        with self._server.admin() as database:
+            while not self._end.wait(LOOK_AGAIN_S):
+                ((now,),) = apart(database).rows(asked)
+                self._most = max(self._most, int(str(now)))
+
+    def __enter__(self) -> Used:
+        if is_postgresql(self._server):
+            self._thread.start()
+        else:
+            is_mariadb = "MariaDB" in self._server.version
+            said(self._server, "FLUSH GLOBAL STATUS" if is_mariadb else "FLUSH STATUS")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        if self._thread.is_alive():
+            self._thread.join()
 
 
 def carried_out(way: Way, server: PrivateServer, at_most: str = "") -> subprocess.CompletedProcess[str]:
     """One command, with a store of its own; a run may have `at_most` connections, where that is said."""
-    url = f"mysql://ann@127.0.0.1:{server.endpoint().port}/lent"
+    scheme = "postgres" if is_postgresql(server) else "mysql"
+    url = f"{scheme}://ann@127.0.0.1:{server.endpoint().port}/lent"
     command, *rest = way.arguments
     address = ("--server", url) if command == "run" else (url,)
     if command == "run" and at_most:
@@ -112,12 +179,9 @@ def tried(way: Way, server: PrivateServer) -> str:
         allowed = found[1] if found else "?"
         at_most = found[1] if found else ""
         limit(server, int(at_most or 0))
-    said(server, "FLUSH GLOBAL STATUS" if "MariaDB" in server.version else "FLUSH STATUS")
-    with busy((os.cpu_count() or 1) if way.is_busy else 0):
+    with Used(server) as counted, busy((os.cpu_count() or 1) if way.is_busy else 0):
         done = carried_out(way, server, at_most)
-    ((_, most),) = said(server, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'")
-    # The owner, who asks, is there before the command and after it, and not meanwhile.
-    used = int(str(most))
+    used = counted.most
     numbers = re.findall(r"(?:at most|no more than) (\d+)(?: connections)? at once", done.stderr)
     promised = max(map(int, numbers), default=0)
     wrong = ""
@@ -125,12 +189,12 @@ def tried(way: Way, server: PrivateServer) -> str:
         wrong = f"status {done.returncode}: {(done.stderr.strip().splitlines() or [''])[-1]}"
     elif used > promised:
         wrong = f"{used} of {promised}"
-    elif "1226" in done.stderr + done.stdout:
+    elif re.search(r"\b(1226|53300)\b", done.stderr + done.stdout):
         wrong = "an operation failed for want of a connection"
     words = " ".join(word for word in way.arguments if word not in COMMON)
     state = "busy" if way.is_busy else "quiet"
-    counted = f"{allowed:>4} {promised:>4} {used:>4}"
-    sys.stdout.write(f"{way.server:13} {state:6} {counted}  {words}  {wrong}\n")
+    numbers_of = f"{allowed:>4} {promised:>4} {used:>4}"
+    sys.stdout.write(f"{way.server:13} {state:6} {numbers_of}  {words}  {wrong}\n")
     sys.stdout.flush()
     return wrong
 
@@ -145,12 +209,7 @@ def main(count: int, seed: int) -> int:
             if way.server not in started:
                 build = resolve.named_server(way.server, progress=lambda _: None)
                 started[way.server] = server = PrivateServer.start(build, session)
-                said(
-                    server,
-                    "CREATE DATABASE lent",
-                    f"CREATE USER ann@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'",
-                    "GRANT ALL ON lent.* TO ann@'127.0.0.1'",
-                )
+                invite(server)
             if found := tried(way, started[way.server]):
                 wrong[json.dumps(way.arguments)] = found
         for server in started.values():

@@ -48,6 +48,7 @@ PREPARE = (
     "CREATE TABLE lent.mine2 (id int PRIMARY KEY, note varchar(200))",
 )
 _WRITES = "LANGUAGE sql AS $$ UPDATE lent.their_log SET at_all = at_all + 1 RETURNING"
+OPERATORS = ("lent.~~", "lent.~~*", "lent.!~~", "lent.>=", "lent.<>")
 THEIRS = (
     "CREATE SCHEMA lent", "CREATE SCHEMA other",
     "CREATE TYPE lent.their_kind AS (a int)",
@@ -64,8 +65,8 @@ THEIRS = (
     f"CREATE FUNCTION lent.their_column(lent.theirs) RETURNS int {_WRITES} 1 $$",
     f"CREATE FUNCTION other.differs(int, varchar) RETURNS boolean {_WRITES} true $$",
     *(
-        f"CREATE OPERATOR {place}.{name} (LEFTARG = int, RIGHTARG = varchar, FUNCTION = other.differs)"
-        for place, name in (("lent", "~~"), ("lent", "~~*"), ("lent", "!~~"), ("lent", ">="), ("lent", "<>"))
+        f"CREATE OPERATOR {name} (LEFTARG = int, RIGHTARG = varchar, FUNCTION = other.differs)"
+        for name in OPERATORS
     ),
     "CREATE PROCEDURE lent.their_procedure() LANGUAGE sql AS 'DELETE FROM lent.theirs'",
     "CREATE VIEW lent.their_view AS SELECT lent.their_writer() AS one",
@@ -309,7 +310,11 @@ def _until_lost(house: House, visit: Visit, batch: list[tuple[Place, str]], tall
 
 
 def harmless_refused(house: House) -> list[str]:
-    """Which of the harmless statements the guard refuses or the server does not take."""
+    """Which of the harmless statements the guard refuses or the server does not take.
+
+    Where others have operators of the server's names, some are refused that would be harmless.
+    """
+    house.ann(*(f"DROP OPERATOR {name} (int, varchar)" for name in OPERATORS))
     with visiting(house, guarded=True) as visit:
         became = {(place, sql): visit.say(place, sql) for place in PLACES for sql in HARMLESS}
     return [f"{place}: {sql} ({what})" for (place, sql), what in became.items() if what != "said"]

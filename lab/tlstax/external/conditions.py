@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from tlstax.external import connection as external_connection
 from tlstax.external import failures as external_failures
+from tlstax.external import postgres_failures
 from tlstax.external.access import ExternalAccess
 from tlstax.external.tls import ExternalTls
 from tlstax.products.external import ExternalProduct, external_product
@@ -94,11 +95,14 @@ def _no_plaintext_by_hosts(access: ExternalAccess) -> UserMistake | None:
     """That PostgreSQL lets the account in over TLS only, which one login in the clear shows.
 
     An ordinary account may not read pg_hba.conf. No password is sent in the clear (`postgres_login.py`).
+    Where there is no room for one connection more, nothing is known.
     """
     in_the_clear = replace(access, tls=ExternalTls(mode="DISABLED"))
     try:
         external_connection.close(external_connection.connect(in_the_clear, access.address.schema))
     except TlstaxError as error:
+        if postgres_failures.has_no_room(error):
+            return None
         return UserMistake(
             f"{access.address} lets {access.user} in over TLS only ({error.message})",
             remedy=f"have a line for it in pg_hba.conf that takes any connection (host), {OTHER_SERVER}",

@@ -34,6 +34,14 @@ METHODS: dict[AuthMethod, str] = {
 }
 
 
+TOO_MANY_CONNECTIONS = "53300"
+
+
+def has_no_room(error: TlstaxError) -> bool:
+    """Whether a login failed because the server, the database or the role has all connections that it may."""
+    return isinstance(error.__cause__, SqlError) and error.__cause__.code == TOO_MANY_CONNECTIONS
+
+
 def of_silence(access: ExternalAccess, error: OSError, timeout_s: float) -> TlstaxError:
     """The port was reached, and did not answer."""
     where = access.address

@@ -56,6 +56,9 @@ CLEAN_UP_TIMEOUT_S, LOCKED_AT_MOST_S = 60.0, 30
 The second is the shorter, or a DROP that was given up here would be carried out there later.
 """
 
+ROLE_LIMIT = "the CONNECTION LIMIT of the role or the database"
+"""What keeps an account's connections few in PostgreSQL ("CREATE ROLE")."""
+
 
 def tables_in(family: Family, schema: str) -> dict[Shape, str]:
     """What load clients call the table of each shape in this schema of a server of the family."""
@@ -332,6 +335,7 @@ class ExternalServer:
         """How many connections the server has free; `asked` is how many the user allows a run."""
         with _reported(self._access):
             limits = self._of.server_facts.connection_limits(self._database)
+        called = {"limit_of_account": ROLE_LIMIT} if self._access.product == "postgresql" else {}
         # One of those in use is this one.
         return Room(
             max_connections=limits.max_connections,
@@ -340,6 +344,7 @@ class ExternalServer:
             by_account=max(0, limits.by_account - 1),
             asked=asked,
             server=str(self._access.address),
+            **called,
         )
 
     def connected(self) -> frozenset[int]:

@@ -267,7 +267,7 @@ def _no_room(promise: Promise, room: Room, remedy_beside: str) -> UserMistake:
         )
         remedy = f"allow it with --max-connections {promise.total}{remedy_beside}"
         return UserMistake(f"{needed}; {has}, {allowed}", remedy=remedy)
-    limit = "the account's MAX_USER_CONNECTIONS" if room.is_the_accounts else "max_connections"
+    limit = room.limit_of_account if room.is_the_accounts else "max_connections"
     return UserMistake(f"{needed}; {has}", remedy=f"raise {limit}{remedy_beside}")
 
 

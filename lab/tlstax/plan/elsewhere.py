@@ -97,7 +97,8 @@ class Room:
     """How many connections an external server lets in, and how many are in use without this run's.
 
     `of_account` is the account's own limit (None: it has none), `by_account` how many it has in use. `asked`
-    is how many the user allows the run, None for a share of those that are free. `server` is its address.
+    is how many the user allows the run, None for a share of those that are free. `server` is its address,
+    `limit_of_account` what its own limit is called there.
     """
 
     max_connections: int
@@ -106,6 +107,7 @@ class Room:
     by_account: int = 0
     asked: int | None = None
     server: str = "the server"
+    limit_of_account: str = "the account's MAX_USER_CONNECTIONS"
 
     @property
     def free(self) -> int:

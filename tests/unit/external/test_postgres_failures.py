@@ -101,3 +101,11 @@ def test_a_connection_that_is_cut_once_a_certificate_was_shown_names_it() -> Non
         for access, is_encrypted in ((shown, False), (ACCESS, True)):
             fault = postgres_failures.of_login(access, error, b"", 1.0, is_encrypted=is_encrypted)
             assert "closed it without sending anything" in fault.sentence()
+
+
+@pytest.mark.parametrize(("code", "has_none"), [("53300", True), ("28000", False)])
+def test_that_there_is_no_room_is_not_taken_for_a_refusal_of_plaintext(code: str, has_none: bool) -> None:
+    fault = TlstaxError("it did not let ann in")
+    fault.__cause__ = SqlError(code, "too many connections for role")
+    assert postgres_failures.has_no_room(fault) == has_none
+    assert not postgres_failures.has_no_room(TlstaxError("it says nothing"))

@@ -115,6 +115,9 @@ def test_more_than_there_are_is_refused_whoever_allows_it() -> None:
         "raise the account's MAX_USER_CONNECTIONS, or ask for fewer with --connections 6 --max-connections 18"
     )
     with pytest.raises(UserMistake) as refused:
+        alone(tax("8", "reconnect"), Room(151, 1, of_account=20, limit_of_account="its limit"), fewer=False)
+    assert refused.value.remedy.startswith("raise its limit, or ask")
+    with pytest.raises(UserMistake) as refused:
         alone(tax(), Room(151, 131, asked=21), fewer=True)
     assert refused.value.message == (
         "--max-connections 21 is more than db.example:3306 has free (151 connections, 131 of them in use)"
