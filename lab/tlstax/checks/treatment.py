@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.handshakes import missed
@@ -336,11 +337,16 @@ def _words(error: ErrorCount, trial: Complete) -> str:
     return error.kind if error.code is None else f"{error.kind} {error.code}"
 
 
+_KEPT_ARE: Final = ": those of one statement are, at most 20,000 (a; b are two)"
+"""What the engine keeps of an answer, for who wrote the statements."""
+
+
 def _without_samples(trial: Complete) -> Iterator[Doubt]:
     """A client keeps no result that is too large for it; then the bytes that came say that it was whole."""
     asked = workloads.by_numbers(trial.case.workload)
     if not isinstance(asked, workloads.Rows) or not asked.is_too_large_to_keep:
-        yield Doubt("unknown", "no row was kept to be checked at the server")
+        own = "" if workloads.is_built_in(trial.case.workload) else _KEPT_ARE
+        yield Doubt("unknown", f"no row was kept to be checked at the server{own}")
         return
     came, wanted = _bytes_that_came(trial), asked.rows * asked.row_bytes * trial.done.operations
     if came is None:

@@ -333,6 +333,8 @@ def test_rows_must_be_the_servers() -> None:
     unknown = [("unknown", "no row was kept to be checked at the server")]
     assert doubts(work, bare) == unknown
     assert doubts(work, bare.model_copy(update={"job": None})) == unknown
+    ((_, own),) = doubts(work, bare, {**PLAIN.levels, "workload": "mine"})
+    assert own == unknown[0][1] + ": those of one statement are, at most 20,000 (a; b are two)"
     assert doubts(work, with_server(bare, connections=())) == []
 
 
