@@ -229,3 +229,12 @@ def test_a_complaint_is_told_in_the_contracts_words(log: str, kind: str, fault: 
 )
 def test_notices_and_warnings_are_no_failures(log: str) -> None:
     assert failure_in(log) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "connections"),
+    [("mysqlbinlog", 2), ("mariadb-binlog", 2), ("mysqldump", 1), ("pg-receivewal", 1)],
+)
+def test_a_log_of_mysql_is_read_by_a_connection_for_each_of_its_files(name: str, connections: int) -> None:
+    wanted = job(name, names=("binlog.000001", "binlog.000002"))
+    assert demand.TOOLS[name].connections(wanted) == connections

@@ -63,7 +63,7 @@ def _serve(laboratory: Laboratory, name: str, version: str, program: Sequence[st
         )
         wrote = tuple(run.written_bytes() for run in runs)
         streamed = Streamed(copy_bytes=copy_bytes, written=(written, *wrote), holds=_asked_of(job, holds))
-        conclude(laboratory, _done(len(runs), demand.TOOLS[name].connections, took_s, cpu, streamed))
+        conclude(laboratory, _done(len(runs), demand.TOOLS[name].connections(job), took_s, cpu, streamed))
 
 
 def _asked_of(job: Job, holds: dict[str, int]) -> dict[str, int]:

@@ -55,13 +55,18 @@ class Tool:
     """A program: its options for a job and a folder of its own, and what they do not hold.
 
     With `writes_files` it writes into that folder, else to its standard output. `speaks_libpq` is
-    whether its account and its server come by the environment. A run makes so many `connections`.
+    whether its account and its server come by the environment. One that `connects_for_each` name that it is
+    given does so since its connection is no more once a file of the log is at its end.
     """
 
     arguments: Callable[[Job, str], list[str]]
     speaks_libpq: bool = False
     writes_files: bool = False
-    connections: int = 1
+    connects_for_each: bool = False
+
+    def connections(self, job: Job) -> int:
+        """How many it makes in one run."""
+        return len(_names(job)) if self.connects_for_each else 1
 
     def environment(self, job: Job) -> Mapping[str, str]:
         """All that its environment holds, but for where its secrets are."""
@@ -183,9 +188,8 @@ TOOLS: Mapping[str, Tool] = {
     "pg-basebackup": Tool(_pg_basebackup, speaks_libpq=True),
     "pg-receivewal": Tool(_pg_receivewal, speaks_libpq=True, writes_files=True),
     "mysqldump": Tool(_mysqldump),
-    # The first asks which server it is.
-    "mysqlbinlog": Tool(_mysqlbinlog, writes_files=True, connections=2),
+    "mysqlbinlog": Tool(_mysqlbinlog, writes_files=True, connects_for_each=True),
     "mariadb-dump": Tool(_mariadb_dump),
-    "mariadb-binlog": Tool(_mariadb_binlog, writes_files=True),
+    "mariadb-binlog": Tool(_mariadb_binlog, writes_files=True, connects_for_each=True),
 }
 """By their levels of `client`."""
