@@ -1,7 +1,8 @@
 """What a program gets that copies a PostgreSQL: a table's rows, all files, or the log of their changes.
 
-The log is read in whole segments, from the second that the server ever wrote, as many as the table is long:
-what filled it wrote more than that. Where it did not, the server goes on to new segments until they are full.
+Of the log one whole segment is read, the second that the server ever wrote; where it has not been filled, the
+server goes on to a new one. It is one since pg_receivewal takes the last segment that it finds begun in its
+folder for the place to go on from: of files that lead nowhere there can be but one.
 
 Source: PostgreSQL documentation, "System Administration Functions" (pg_switch_wal, pg_current_wal_flush_lsn,
 pg_relation_filepath) and "WAL Internals" (a segment's name is its timeline and its place).
@@ -35,10 +36,8 @@ def terms(admin: Database, copied: Copied, table: str) -> StreamTerms:
             admin, "SELECT pg_relation_filepath(%s), pg_relation_size(%s)", table, table, columns=2
         )
         return StreamTerms(holds={answers.name(path): answers.number(size)})
-    segments = max(1, _number(admin, "SELECT pg_table_size(%s)", table) // SEGMENT_BYTES)
-    _write_until(admin, (FIRST_SEGMENT + segments) * SEGMENT_BYTES)
-    names = map(segment_name, range(FIRST_SEGMENT, FIRST_SEGMENT + segments))
-    return StreamTerms(names=tuple(names), holds={"bytes": segments * SEGMENT_BYTES})
+    _write_until(admin, (FIRST_SEGMENT + 1) * SEGMENT_BYTES)
+    return StreamTerms(names=(segment_name(FIRST_SEGMENT),), holds={"bytes": SEGMENT_BYTES})
 
 
 def segment_name(number: int) -> str:
