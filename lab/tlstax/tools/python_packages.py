@@ -48,7 +48,7 @@ MIMESIS_KEPT = ("en", "int", "global")
 
 SQLGLOT_UNUSED = (
     r"(dialects|parsers|generators|typing)/(?!(__init__|dialect|base|mysql|postgres)\.py)[^/]+"
-    r"|(executor|optimizer/(?!(__init__|scope)\.py)[^/]+).*"
+    r"|(executor|optimizer/(?!(__init__|annotate_types|scope)\.py)[^/]+).*"
     r"|(__main__|anonymize|lineage|planner|serde)\.py"
 )
 """The SQL of other databases than MySQL and PostgreSQL, and what changes and runs queries."""
