@@ -206,5 +206,6 @@ def _contexts(place: Place) -> Iterator[dict[str, Level]]:
     for levels in combinations(*(levels for _, levels in usual)):
         yield dict(zip(names, levels, strict=True))
     yield {"workload": POINT_SELECT, "fault": BURN, "tls": "off"}
-    for kind in STREAMS:
+    # Nobody copies an external server (`run/external.py`).
+    for kind in () if place.is_external else STREAMS:
         yield {"workload": STREAM, "client": kind.name}
