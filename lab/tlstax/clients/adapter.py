@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
-from tlstax.contract import LONGEST_S, Done, ErrorEvent, ErrorKind, Job, Slice, Tls, TlsOn
+from tlstax.contract import LONGEST_S, Counts, Done, ErrorEvent, ErrorKind, Job, Slice, Tls, TlsOn
 from tlstax.observers.process import CpuReading, read_cpu
 from tlstax.support.errors import TlstaxError
 from tlstax.support.plain_words import plain
@@ -201,6 +201,11 @@ def check_files(tls: Tls) -> None:
 
 ENGINE_ALONE = ("groups", "server_name", "resumption", "weak_dh", "library", "keylog_file")
 """Fields of a job's TLS for which programs that come with a server have no option."""
+
+
+def connections_alone(connections: int) -> Counts:
+    """The counts of a client that does not report what it negotiated, nor how it logged in."""
+    return Counts(connections=connections, handshakes=(), authentications={})
 
 
 def tls_lacking(client: str, tls: TlsOn, *others: str) -> list[tuple[bool, str]]:

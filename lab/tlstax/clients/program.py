@@ -19,7 +19,7 @@ from tlstax.support.plain_words import reason
 _LONGEST_LINE = 64 * 1024 * 1024
 """A program that writes more than this without a newline has lost its mind."""
 
-_GATE = ("/bin/sh", "-c", 'read -r go && exec "$@"', "gate")
+GATE = ("/bin/sh", "-c", 'read -r go && exec "$@"', "gate")
 """A shell that waits for a line and then becomes the program. From a pipe it reads byte by byte, so that
 what comes behind that line is left for the program (POSIX, `read`)."""
 
@@ -41,7 +41,7 @@ class LineProgram:
         self, command: Sequence[str], what: str, before_exec: Callable[[int], None] | None = None
     ) -> None:
         self._what = what
-        gate = _GATE if before_exec is not None else ()
+        gate = GATE if before_exec is not None else ()
         mortal_command = mortal([*gate, *command])
         self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end
         try:

@@ -15,6 +15,7 @@ from tlstax.study.product import ProductName
 from tlstax.support.checksums import sha256_of
 from tlstax.support.directories import plain
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,21 @@ class ServerBuild:
             sha256=sha256_of(executable),
             packages=self.specimen.packages,
         )
+
+
+def version_told(name: str, command: Sequence[str], pattern: re.Pattern[str]) -> str:
+    """What the program of that name says to --version, by the first group. MachineFault where it does not."""
+    try:
+        done = subprocess.run(
+            [*command, "--version"], capture_output=True, text=True, check=False, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"{name} does not run ({reason(error)})") from error
+    found = pattern.search(done.stdout)
+    if done.returncode != 0 or found is None:
+        last = "".join(done.stderr.strip().splitlines()[-1:]) or "no message"
+        raise MachineFault(f"{name} does not run ({last})")
+    return found[1]
 
 
 def loader_of(root: Path) -> tuple[Path, tuple[Path, ...]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tlstax.clients.adapter import Failed, Fault, failure
+from tlstax.clients.adapter import Failed, Fault, connections_alone, failure
 from tlstax.clients.mysqlslap.statements import QueryFile
-from tlstax.contract import Counts, CpuTime, Done, ErrorEvent, ErrorKind, Job, Ready
+from tlstax.contract import CpuTime, Done, ErrorEvent, ErrorKind, Job, Ready
 
 _LINES = {
     "average": re.compile(r"Average number of seconds to run all queries: ([0-9]{1,9}[.][0-9]+) seconds"),
@@ -137,8 +137,8 @@ def done_event(job: Job, measured: Measured) -> Done:
         operations=operations,
         scheduled=operations,
         skipped=0,
-        window=_counts(worked),
-        lifetime=_counts(measured.connections_before + worked),
+        window=connections_alone(worked),
+        lifetime=connections_alone(measured.connections_before + worked),
         histograms_ns={},
         cpu=measured.cpu,
         wire=None,
@@ -146,8 +146,3 @@ def done_event(job: Job, measured: Measured) -> Done:
         row_samples=(),
         reported_s=report.reported_s,
     )
-
-
-def _counts(connections: int) -> Counts:
-    """It does not report what it negotiated, so handshakes and ways of logging in are left out."""
-    return Counts(connections=connections, handshakes=(), authentications={})

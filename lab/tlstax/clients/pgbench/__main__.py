@@ -19,6 +19,7 @@ from tlstax.clients.adapter import (
     Laboratory,
     check_files,
     conclude,
+    connections_alone,
     failure,
     job_of,
     served,
@@ -26,7 +27,7 @@ from tlstax.clients.adapter import (
 )
 from tlstax.clients.pgbench import demand
 from tlstax.clients.pgbench.child import Launch, Pgbench
-from tlstax.contract import Counts, CpuTime, Done, Job, Ready
+from tlstax.contract import CpuTime, Done, Job, Ready
 from tlstax.observers.process import cpu_between
 from tlstax.specimens.shared_pages import LOCKS_VARIABLE
 
@@ -139,8 +140,8 @@ class _Service:
             operations=worked,
             scheduled=worked,
             skipped=0,
-            window=_counts(in_window),
-            lifetime=_counts(self.connections + made),
+            window=connections_alone(in_window),
+            lifetime=connections_alone(self.connections + made),
             histograms_ns={},
             cpu=used,
             wire=None,
@@ -153,10 +154,6 @@ def _page() -> dict[str, str]:
     """Where pgbench is to count its locks, as this program was told; nothing where it was not."""
     path = os.environ.get(LOCKS_VARIABLE)
     return {LOCKS_VARIABLE: path} if path else {}
-
-
-def _counts(connections: int) -> Counts:
-    return Counts(connections=connections, handshakes=(), authentications={})
 
 
 if __name__ == "__main__":

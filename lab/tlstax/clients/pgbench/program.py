@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,11 +10,12 @@ from pathlib import Path
 from tlstax.records.trial import Specimen
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server
-from tlstax.specimens.server_build import TlsLibrary
+from tlstax.specimens.server_build import TlsLibrary, version_told
 from tlstax.study.client_kinds import PGBENCH
 from tlstax.support.directories import plain
-from tlstax.support.errors import MachineFault
-from tlstax.support.plain_words import reason
+
+_VERSION = re.compile(r"pgbench \(PostgreSQL\) (\d+(?:\.\d+)?)")
+"""In `pgbench (PostgreSQL) 18.1 (Debian 18.1-1)`."""
 
 COMES_WITH = "postgresql-18"
 """It measures servers from 10 on, and begins TLS directly where it is told to (from 17 on)."""
@@ -28,7 +28,7 @@ def obtain(progress: Progress) -> tuple[Specimen, list[str]]:
     """
     build = named_server(COMES_WITH, progress, why=f"{PGBENCH} comes with it")
     executable, command = build.companion(PGBENCH)
-    specimen = build.client_specimen(PGBENCH, executable, _version(command))
+    specimen = build.client_specimen(PGBENCH, executable, version_told(PGBENCH, command, _VERSION))
     return specimen, adapter_command(specimen.version, command)
 
 
@@ -66,18 +66,3 @@ def counting(command: Sequence[str], library: Path) -> list[str]:
 def adapter_command(version: str, command: list[str]) -> list[str]:
     """The command that starts a pgbench of that version, itself run by `command`, behind the contract."""
     return [sys.executable, "-P", "-m", "tlstax.clients.pgbench", version, *command]
-
-
-def _version(command: list[str]) -> str:
-    """What it says to --version: `pgbench (PostgreSQL) 18.1 (Debian 18.1-1)`."""
-    try:
-        done = subprocess.run(
-            [*command, "--version"], capture_output=True, text=True, check=False, timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{PGBENCH} does not run ({reason(error)})") from error
-    found = re.search(r"pgbench \(PostgreSQL\) (\d+(?:\.\d+)?)", done.stdout)
-    if done.returncode != 0 or found is None:
-        last = "".join(done.stderr.strip().splitlines()[-1:]) or "no message"
-        raise MachineFault(f"{PGBENCH} does not run ({last})")
-    return found[1]

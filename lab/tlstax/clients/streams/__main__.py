@@ -17,6 +17,7 @@ from tlstax.clients.adapter import (
     Laboratory,
     check_files,
     conclude,
+    connections_alone,
     failure,
     job_of,
     served,
@@ -24,7 +25,7 @@ from tlstax.clients.adapter import (
 )
 from tlstax.clients.streams import demand
 from tlstax.clients.streams.child import Copying, looked_through
-from tlstax.contract import Counts, CpuTime, Done, Job, Ready, Streamed
+from tlstax.contract import CpuTime, Done, Job, Ready, Streamed
 from tlstax.observers.process import cpu_between
 
 
@@ -86,8 +87,8 @@ def _done(copies: int, each: int, took_s: float, cpu: CpuTime, streamed: Streame
         operations=copies,
         scheduled=copies,
         skipped=0,
-        window=_counts(copies * each),
-        lifetime=_counts((copies + 1) * each),
+        window=connections_alone(copies * each),
+        lifetime=connections_alone((copies + 1) * each),
         histograms_ns={},
         cpu=cpu,
         wire=None,
@@ -95,10 +96,6 @@ def _done(copies: int, each: int, took_s: float, cpu: CpuTime, streamed: Streame
         row_samples=(),
         streamed=streamed,
     )
-
-
-def _counts(connections: int) -> Counts:
-    return Counts(connections=connections, handshakes=(), authentications={})
 
 
 if __name__ == "__main__":

@@ -21,13 +21,13 @@ from tlstax.clients.adapter import Failed, Fault, Laboratory, failure, file_in_m
 from tlstax.clients.child import Child
 from tlstax.clients.mysqlslap import events as of_mysql
 from tlstax.clients.pgbench import child as of_libpq
+from tlstax.clients.program import GATE
 from tlstax.clients.streams import demand
 from tlstax.clients.streams.received import READERS, Holds, Incomplete, Looked, bytes_of_files
 from tlstax.contract import ErrorEvent, ErrorKind, Job
 from tlstax.observers.process import CpuReading, read_cpu
 from tlstax.specimens.processes import mortal
 
-_GATE = ("/bin/sh", "-c", 'read -r go && exec "$@"', "gate")
 _WRITTEN = re.compile(r"^wchar: ([0-9]{1,20})$", re.MULTILINE)
 _NOTICE = re.compile(
     r"^[a-z_]+: (?:error|fatal|Error|Got error)\b:? ?(?P<text>.*)$|^(?P<log>ERROR: .*)$", re.MULTILINE
@@ -69,7 +69,7 @@ class Copying(Child):
         arguments = self._tool.arguments(job, self._folder.name if self._folder else "")
         try:
             process = subprocess.Popen(
-                mortal([*_GATE, *program, *options, *arguments]),
+                mortal([*GATE, *program, *options, *arguments]),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL if output is None else output,
                 stderr=subprocess.PIPE,

@@ -85,9 +85,8 @@ def _pg_dump(job: Job, _: str) -> list[str]:
     return ["--no-password", "--no-sync", *(f"--table={name}" for name in _names(job))]
 
 
-def _pg_basebackup(job: Job, _: str) -> list[str]:
+def _pg_basebackup(_: Job, __: str) -> list[str]:
     """Without the log that is written meanwhile, which would take a connection of its own."""
-    packed = {"zlib": "gzip", "zstd": "zstd"}.get(job.compression)
     return [
         "--no-password",
         "--pgdata=-",
@@ -95,7 +94,6 @@ def _pg_basebackup(job: Job, _: str) -> list[str]:
         "--wal-method=none",
         "--checkpoint=fast",
         "--no-sync",
-        *([f"--compress=server-{packed}"] if packed else []),
     ]
 
 
@@ -159,9 +157,8 @@ def _of_a_log(job: Job, folder: str) -> list[str]:
 
 
 def _of_mysql(job: Job) -> list[str]:
-    packed = {"zlib": "zlib", "zstd": "zstd"}.get(job.compression, "uncompressed")
     tls = of_mysql.tls_options(job.tls) if isinstance(job.tls, TlsOn) else ["--ssl-mode=DISABLED"]
-    return [*of_mysql.where(job), *tls, f"--compression-algorithms={packed}"]
+    return [*of_mysql.where(job), *tls, "--compression-algorithms=uncompressed"]
 
 
 def _of_mariadb(job: Job) -> list[str]:
@@ -176,7 +173,7 @@ def _of_mariadb(job: Job) -> list[str]:
             *([f"--ssl-ca={job.tls.ca_file}"] if job.tls.ca_file else []),
             *(f"--tls-version=TLSv{job.tls.min_version}" for _ in range(job.tls.min_version is not None)),
         ]
-    return [*of_mysql.where(job), *tls, *(["--compress"] if job.compression == "zlib" else [])]
+    return [*of_mysql.where(job), *tls]
 
 
 def _names(job: Job) -> Sequence[str]:

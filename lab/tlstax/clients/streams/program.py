@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from tlstax.specimens import shelf
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.resolve import named_server, specimen_of
-from tlstax.specimens.server_build import loader_of
+from tlstax.specimens.server_build import loader_of, version_told
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
@@ -42,6 +41,7 @@ OF_MARIADB = Recipe(
 """The core packages of MariaDB have no such program. Perl is for other programs of the package."""
 
 _VERSION = re.compile(r"\b(?:Ver|from|PostgreSQL\)|Distrib) ([0-9]+(?:\.[0-9]+)*)")
+"""In `pg_dump (PostgreSQL) 18.1`, `mysqldump  Ver 9.7.0 for Linux …`."""
 
 
 def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
@@ -57,7 +57,7 @@ def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
     specimen = Specimen(
         name=name,
         kind="client",
-        version=_version(name, command),
+        version=version_told(name, command, _VERSION),
         origin=build.specimen.origin,
         why=f"it comes with {build.specimen.name}",
         path=str(executable),
@@ -76,7 +76,7 @@ def _of_mariadb(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
     specimen = made.model_copy(
         update={
             "name": name,
-            "version": _version(name, command),
+            "version": version_told(name, command, _VERSION),
             "path": str(executable),
             "sha256": _checksum(executable),
         }
@@ -94,18 +94,3 @@ def _checksum(executable: Path) -> str:
 def adapter_command(name: str, version: str, command: list[str]) -> list[str]:
     """The command that starts a program of that name and version, itself run by `command`."""
     return [sys.executable, "-P", "-m", "tlstax.clients.streams", name, version, *command]
-
-
-def _version(name: str, command: list[str]) -> str:
-    """What it says to --version: `pg_dump (PostgreSQL) 18.1`, `mysqldump  Ver 9.7.0 for Linux …`."""
-    try:
-        done = subprocess.run(
-            [*command, "--version"], capture_output=True, text=True, check=False, timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{name} does not run ({reason(error)})") from error
-    found = _VERSION.search(done.stdout)
-    if done.returncode != 0 or found is None:
-        last = "".join(done.stderr.strip().splitlines()[-1:]) or "no message"
-        raise MachineFault(f"{name} does not run ({last})")
-    return found[1]
