@@ -34,7 +34,8 @@ from tlstax.study.tls_levels import ANY_KEY
 from tlstax.tools.inspection import inspect
 from tlstax.tools.probes.drivers.driver_facts import OLD_CONF
 from tlstax.tools.probes.drivers.logins import Trial, encrypting, try_driver
-from tlstax.tools.probes.drivers.probe import ADDRESSES, listed_drivers
+from tlstax.tools.probes.drivers.probe import listed_drivers
+from tlstax.tools.probes.exchanged_certificates import ADDRESSES
 from tlstax.topics.inspection.known_drivers import known_drivers
 
 OWN = CertificateRequest(addresses=ADDRESSES)

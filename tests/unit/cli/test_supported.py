@@ -58,7 +58,8 @@ def test_a_command_begins_to_get_into_an_external_server_that_it_knows(
         "| `tls`: `1.3-direct` | no (2) | no (3) | only postgresql-18, postgresql-17, ",
         "only PostgreSQL 17, PostgreSQL 18 |",
         "| `client`: `engine` | yes | yes | yes | yes | yes |",
-        "| `workload`: `stream` | only mysql-9.7, mysql-sid, mysql-8.0.33 | not mariadb-10.1-yassl | yes | no (",
+        "| `workload`: `stream` | only mysql-9.7, mysql-sid, mysql-8.0.33 "
+        "| not mariadb-10.1-yassl | yes | no (",
         "| `path`: `unix-socket` | yes | yes | yes | no (",
     ],
 )

@@ -11,7 +11,7 @@ from tlstax.network.tap.clear import LONGEST_TEXT, Said, Stage
 from tlstax.network.tap.units import MESSAGES, ONE_BYTE, STARTUP, Cursor, Framing, Malformed, Unit
 from tlstax.records.capture import Sender, Spoken, StatementSeen
 
-_CANCEL, _SSL, _GSSENC = 80877102, 80877103, 80877104
+CANCEL_REQUEST, SSL_REQUEST, GSS_REQUEST = 80877102, 80877103, 80877104
 _MAJOR_VERSIONS = {2, 3}
 """Of the protocol, in the upper half of a StartupMessage's first number."""
 
@@ -123,10 +123,10 @@ class PostgresMessages:
     def _first_words(self, packet: Unit) -> Said:
         """A request for encryption or to cancel, or whom the client wants to log in."""
         code = Cursor(packet.body).number(4)
-        if code in {_SSL, _GSSENC}:
+        if code in {SSL_REQUEST, GSS_REQUEST}:
             self._asked = code
-            return Said("SSLRequest" if code == _SSL else "GSSENCRequest")
-        if code == _CANCEL:
+            return Said("SSLRequest" if code == SSL_REQUEST else "GSSENCRequest")
+        if code == CANCEL_REQUEST:
             return Said("CancelRequest")
         if code >> 16 not in _MAJOR_VERSIONS:
             raise Malformed
@@ -135,7 +135,7 @@ class PostgresMessages:
 
     def _one_byte(self, answer: bytes) -> Said:
         asked, self._asked = self._asked, None
-        if answer == _YES and asked == _SSL:
+        if answer == _YES and asked == SSL_REQUEST:
             self.stage = "tls"
         elif answer == _YES or answer not in _ONE_BYTE:
             # Encryption by GSSAPI (G) cannot be followed; anything else is no answer.

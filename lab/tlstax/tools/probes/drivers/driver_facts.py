@@ -28,8 +28,9 @@ from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.tls_levels import ANY_KEY
 from tlstax.support.errors import Interrupted
 from tlstax.tools.probes.drivers.logins import CACHING, NATIVE, encrypting, private_logins, try_driver
-from tlstax.tools.probes.drivers.probe import ADDRESSES, OLDER_SERVER, ProbeRequest, probe
+from tlstax.tools.probes.drivers.probe import OLDER_SERVER, ProbeRequest, probe
 from tlstax.tools.probes.drivers.probed import DriverRow, Login
+from tlstax.tools.probes.exchanged_certificates import ADDRESSES
 from tlstax.topics.inspection.known_drivers import (
     KnownDriver,
     KnownDrivers,

@@ -27,9 +27,8 @@ from tlstax.run.bench import Needs, PrivateBench, Wanted, open_private_bench
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
+from tlstax.specimens.certificates import CertificateRequest, Certificates
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.specimens.resolve import named_server
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
@@ -37,17 +36,10 @@ from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.study.driver_catalogue import DRIVERS, Driver
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
-from tlstax.support.here import LOOPBACK
 from tlstax.tools.probes.drivers.asking import Ambush, Ask, asked, attacks, connected, made_ambush
 from tlstax.tools.probes.drivers.external_logins import ExternalLogins, ExternalTarget
 from tlstax.tools.probes.drivers.logins import accounts_by_plugin, private_logins
-from tlstax.tools.probes.drivers.probe_costs import (
-    ROWS,
-    DriverCosts,
-    Measurable,
-    costs_of,
-    costs_study,
-)
+from tlstax.tools.probes.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
 from tlstax.tools.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
 from tlstax.tools.probes.drivers.probed import (
     TABLE,
@@ -62,6 +54,7 @@ from tlstax.tools.probes.drivers.probed import (
     TlsAsked,
     Tried,
 )
+from tlstax.tools.probes.exchanged_certificates import ADDRESSES, ELSEWHERE, copied, issued, put_in_place
 from tlstax.tools.probes.specimen import of_recipe
 
 SHOWN: tuple[tuple[Certificate, bool], ...] = (
@@ -208,7 +201,7 @@ def _gather(
         }
         began = time.monotonic()
         for place, (name, driver) in enumerate(probing.items()):
-            watcher.step(_progress(name, place, len(programs), time.monotonic() - began))
+            watcher.step(progress_words(name, place, len(programs), time.monotonic() - began))
             so_far.gathered[name] = driver.logged_in(driver.gathered(), accounts)
             if request.attacks:
                 so_far.gathered[name] = driver.attacked(so_far.gathered[name], ambush)
@@ -258,8 +251,7 @@ class _Probing:
             if known.failed is None:
                 known = self._certificates(known)
         except (MachineFault, SqlError, OSError) as fault:
-            words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
-            return known.model_copy(update={"failed": words})
+            return known.model_copy(update={"failed": in_words(fault)})
         return known
 
     def logged_in(self, known: Gathered, accounts: Mapping[str, Account]) -> Gathered:
@@ -275,8 +267,7 @@ class _Probing:
                 ).logins()
             ]
         except (MachineFault, SqlError, OSError) as fault:
-            words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
-            return known.model_copy(update={"failed": words})
+            return known.model_copy(update={"failed": in_words(fault)})
         return known.model_copy(update={"logins": tuple(found)})
 
     def attacked(self, known: Gathered, ambush: Ambush) -> Gathered:
@@ -287,8 +278,7 @@ class _Probing:
         try:
             found = tuple(attacks(ask, self._command, ambush))
         except (MachineFault, SqlError, OSError) as fault:
-            words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
-            return known.model_copy(update={"failed": words})
+            return known.model_copy(update={"failed": in_words(fault)})
         return known.model_copy(update={"attacks": found})
 
     def _jobs(self, known: Gathered) -> Gathered:
@@ -374,6 +364,11 @@ class _Probing:
         )
 
 
+def in_words(fault: Exception) -> str:
+    """Why a driver could not be probed to the end."""
+    return fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
+
+
 class CostsRun(Frozen):
     """The run that costs were measured in: its name, why it ended, and the costs of each driver by its name.
 
@@ -420,19 +415,14 @@ def _measure(request: Request, so_far: _SoFar, store: Callable[[], Store], watch
         raise Interrupted
 
 
-def _progress(name: str, place: int, of: int, took_s: float) -> str:
+def progress_words(name: str, place: int, of: int, took_s: float) -> str:
+    """Which driver is probed, and how long the others may take, by those that came before."""
     left = ""
     if place:
         left_s = took_s / place * (of - place)
         left = f", about {left_s / 60:.0f} min left" if left_s >= 120 else f", about {left_s:.0f} s left"
     return f"probing {name} ({place + 1} of {of}{left})"
 
-
-ADDRESSES = (NO_LOCALHOST, LOOPBACK)
-"""Where drivers meet the server, and where it really listens: what a right certificate names."""
-
-ELSEWHERE = CertificateRequest(host_names=("elsewhere.example",), addresses=("192.0.2.1",))
-"""For another host; the address is of RFC 5737's documentation."""
 
 SHORT_LIVES_S = (3, 15)
 """A server takes no certificate that has expired already, so it is given one that soon will. On a machine
@@ -455,8 +445,8 @@ class ServedCertificates:
         self._server, self._admin = server, admin
         self._own = server.certificates
         self._directory = self._own.ca_file.parent / "certificates"
-        self._right = _copied(self._own, self._directory / "right")
-        self._elsewhere = issue(_made(self._directory / "other-host"), ELSEWHERE)
+        self._right = copied(self._own, self._directory / "right")
+        self._elsewhere = issued(self._directory / "other-host", ELSEWHERE)
 
     def serve(self, certificate: Certificate) -> None:
         """Show this one from now on; its authority is in the server's own file for it.
@@ -475,8 +465,7 @@ class ServedCertificates:
             )
 
     def _serve(self, certificates: Certificates) -> None:
-        for source, target in zip(_files(certificates), _files(self._own), strict=True):
-            shutil.copyfile(source, target)
+        put_in_place(certificates, self._own)
         self._reload()
 
     def _serve_expired(self) -> None:
@@ -484,7 +473,7 @@ class ServedCertificates:
         for life_s in SHORT_LIVES_S:
             ends = time.monotonic() + life_s
             request = CertificateRequest(addresses=ADDRESSES, valid_for=timedelta(seconds=life_s))
-            short = issue(_made(self._directory / f"{life_s}-s"), request)
+            short = issued(self._directory / f"{life_s}-s", request)
             try:
                 self._serve(short)
             except MachineFault:
@@ -529,20 +518,6 @@ def served_certificates(server: PrivateServer, admin: Database) -> Iterator[Serv
         # The server goes with its certificates; what went wrong before is what is reported.
         with suppress(MachineFault):
             served.serve("right")
-
-
-def _files(certificates: Certificates) -> tuple[Path, Path, Path]:
-    return certificates.ca_file, certificates.certificate_file, certificates.key_file
-
-
-def _made(directory: Path) -> Path:
-    directory.mkdir(parents=True, mode=0o700, exist_ok=True)
-    return directory
-
-
-def _copied(own: Certificates, directory: Path) -> Certificates:
-    ca, certificate, key = (Path(shutil.copy2(file, _made(directory))) for file in _files(own))
-    return Certificates(ca, certificate, key)
 
 
 def listed_drivers() -> ListedDrivers:

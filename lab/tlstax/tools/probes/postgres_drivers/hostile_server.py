@@ -24,7 +24,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from tlstax.contract import Account, TcpEndpoint
-from tlstax.network.tap.postgres_messages import AUTHENTICATION, OF_CLIENT
+from tlstax.network.tap.postgres_messages import (
+    AUTHENTICATION,
+    CANCEL_REQUEST,
+    GSS_REQUEST,
+    OF_CLIENT,
+    SSL_REQUEST,
+)
 from tlstax.postgres.scram import PLAIN, PLUS, end_point_of, keys, md5_proof
 from tlstax.records.capture import Frame, Sender
 from tlstax.specimens.certificates import Certificates
@@ -34,7 +40,6 @@ from tlstax.tools.probes.drivers.relays import door, exactly
 from tlstax.tools.probes.postgres_drivers.adapter import STATEMENT
 from tlstax.tools.probes.postgres_drivers.document import Gift, Login, Over, Trick
 
-SSL_REQUEST, GSS_REQUEST, CANCEL_REQUEST = 80877103, 80877104, 80877102
 HELLO = 0x16
 """The first byte of a TLS handshake: one that begins at once."""
 

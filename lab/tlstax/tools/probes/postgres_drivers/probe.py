@@ -22,9 +22,10 @@ from tlstax.specimens.resolve import named_server
 from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
-from tlstax.tools.probes.drivers.probe import CostsRun, measured_costs
+from tlstax.tools.probes.drivers.probe import CostsRun, in_words, measured_costs, progress_words
 from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
 from tlstax.tools.probes.drivers.probed import Way
+from tlstax.tools.probes.exchanged_certificates import ADDRESSES
 from tlstax.tools.probes.postgres_drivers.adapter import STATEMENT, Adapter, Answer, RefusedWord, Told
 from tlstax.tools.probes.postgres_drivers.document import (
     Attack,
@@ -39,7 +40,7 @@ from tlstax.tools.probes.postgres_drivers.document import (
     WordRow,
 )
 from tlstax.tools.probes.postgres_drivers.hostile_server import PLANTED, HostileServer, Scene
-from tlstax.tools.probes.postgres_drivers.server_states import ADDRESSES, ServerStates, server_states
+from tlstax.tools.probes.postgres_drivers.server_states import ServerStates, server_states
 from tlstax.tools.probes.postgres_drivers.words import Word, words_of
 
 DEFAULT_SERVER = "postgresql-18"
@@ -152,16 +153,8 @@ def _gather(
         entry = stack.enter_context(place.wire.listening())
         began = time.monotonic()
         for number, (name, command) in enumerate(commands.items()):
-            watcher.step(_progress(name, number, len(commands), time.monotonic() - began))
+            watcher.step(progress_words(name, number, len(commands), time.monotonic() - began))
             so_far.rows[name] = _Driver(name, command, request, place, entry).row()
-
-
-def _progress(name: str, place: int, of: int, took_s: float) -> str:
-    left = ""
-    if place:
-        left_s = took_s / place * (of - place)
-        left = f", about {left_s / 60:.0f} min left" if left_s >= 120 else f", about {left_s:.0f} s left"
-    return f"probing {name} ({place + 1} of {of}{left})"
 
 
 def _row(name: str, options: Mapping[str, str]) -> PostgresDriverRow:
@@ -210,8 +203,7 @@ class _Driver:
             words.extend(self._by(word) for word in words_of(self._name))
             update = {**facts(words), "reads_authorities_anew": self._reads_anew()}
         except (MachineFault, OSError) as fault:
-            said = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
-            update = {"failed": said}
+            update = {"failed": in_words(fault)}
         return known.model_copy(update={**update, "words": tuple(words)})
 
     def _started(self, word: Word, ca_file: Path | None = None) -> Adapter:

@@ -6,9 +6,9 @@ handshake with it.
 
 from __future__ import annotations
 
-import shutil
 import socket
 import ssl
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,22 +18,16 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from tlstax.network.tap.postgres_messages import SSL_REQUEST
 from tlstax.postgres import server_tls, settings
-from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
+from tlstax.specimens.certificates import CertificateRequest, Certificates
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.sql.database import Database
 from tlstax.support.errors import MachineFault
-from tlstax.support.here import LOOPBACK
+from tlstax.tools.probes.exchanged_certificates import ADDRESSES, ELSEWHERE, copied, issued, put_in_place
 from tlstax.tools.probes.postgres_drivers.document import ServerState
 
-ADDRESSES = (NO_LOCALHOST, LOOPBACK)
-"""Where drivers meet the server, and where it really listens: what a right certificate names."""
-
-ELSEWHERE = CertificateRequest(host_names=("elsewhere.example",), addresses=("192.0.2.1",))
-"""For another host; the address is of RFC 5737's documentation."""
-
-SSL_REQUEST = b"\0\0\0\x08\x04\xd2\x16\x2f"
+_SSL_REQUEST = struct.pack("!ii", 8, SSL_REQUEST)
 IN_FORCE_S, LOOK_AGAIN_S, ANSWERS_WITHIN_S = 10.0, 0.02, 10.0
 
 
@@ -46,17 +40,15 @@ class ServerStates:
     def __init__(self, server: PrivateServer, admin: Database, directory: Path) -> None:
         self._server, self._admin = server, admin
         self._own = server.certificates
-        place = _made(directory / "right")
-        ca, certificate, key = (Path(shutil.copy2(file, place)) for file in _files(self._own))
-        self._right = Certificates(ca, certificate, key)
+        self._right = copied(self._own, directory / "right")
         right = CertificateRequest(key="ec-p256", addresses=ADDRESSES)
-        self.nobody = issue(_made(directory / "nobody"), right)
+        self.nobody = issued(directory / "nobody", right)
         self._by_state: dict[ServerState, Certificates] = {
             "right": self._right,
             "unknown authority": self.nobody,
-            "other host": issue(_made(directory / "other-host"), ELSEWHERE),
-            "expired": issue(
-                _made(directory / "expired"),
+            "other host": issued(directory / "other-host", ELSEWHERE),
+            "expired": issued(
+                directory / "expired",
                 CertificateRequest(addresses=ADDRESSES, valid_for=timedelta(days=-1)),
             ),
         }
@@ -78,8 +70,7 @@ class ServerStates:
             server_tls.accept(self._admin, server_tls.NO_TLS)
         else:
             wanted = self._by_state[state]
-            for source, target in zip(_files(wanted), _files(self._own), strict=True):
-                shutil.copyfile(source, target)
+            put_in_place(wanted, self._own)
             if self._now == "no TLS":
                 settings.change(self._admin, {"ssl": "on"})
             settings.read_again(self._admin)
@@ -102,7 +93,7 @@ class ServerStates:
         endpoint = self._server.endpoint()
         try:
             with socket.create_connection((endpoint.host, endpoint.port), ANSWERS_WITHIN_S) as channel:
-                channel.sendall(SSL_REQUEST)
+                channel.sendall(_SSL_REQUEST)
                 if channel.recv(1) != b"S":
                     return None
                 with context.wrap_socket(channel) as encrypted:
@@ -123,14 +114,5 @@ def server_states(server: PrivateServer, admin: Database, directory: Path) -> It
             states.be("right")
 
 
-def _files(certificates: Certificates) -> tuple[Path, Path, Path]:
-    return certificates.ca_file, certificates.certificate_file, certificates.key_file
-
-
 def _der(file: Path) -> bytes:
     return x509.load_pem_x509_certificate(file.read_bytes()).public_bytes(Encoding.DER)
-
-
-def _made(directory: Path) -> Path:
-    directory.mkdir(parents=True, mode=0o700, exist_ok=True)
-    return directory
