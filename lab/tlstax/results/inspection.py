@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from tlstax.contract import Frozen, TlsView
+from tlstax.study.product import Family, family_of, product_of
 
 Topic = Literal["default", "version", "suite", "group", "direct", "resumption"]
 """What is asked: what clients left to themselves get, and each thing when it alone is offered."""
@@ -99,6 +100,16 @@ class ServerWord(Frozen):
     scram_iterations: PositiveInt | None = Field(default=None, exclude_if=_is_none)
     password_encryption: str | None = Field(default=None, exclude_if=_is_none)
     pooler_leg: PoolerLeg | None = Field(default=None, exclude_if=_is_none)
+
+    @property
+    def family(self) -> Family:
+        """Whose protocol it speaks, by its version."""
+        return family_of(product_of(self.version))
+
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether it is a PostgreSQL."""
+        return self.family == "postgresql"
 
 
 class Use(Frozen):

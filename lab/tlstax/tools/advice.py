@@ -41,7 +41,6 @@ from tlstax.topics.advice.advise import (
     Saving,
     SeenUse,
     advised,
-    is_postgresql,
     now_of,
     use_of,
 )
@@ -99,13 +98,13 @@ def advise(access: ExternalAccess, request: AdviceRequest, store: Store, watcher
             direct=now.direct and not access.tls.direct,
         )
         like_it = measuring.like_it(
-            now, changes, stand_in_for(found.word.version), resumes=not is_postgresql(found)
+            now, changes, stand_in_for(found.word.version), resumes=not found.word.is_postgresql
         )
         at_it, cpu_there = measuring.there(changes)
     if now is None:
         return measuring.advice(found, use, ())
     # PostgreSQL's protocol has no compression to be left out.
-    parts = None if is_postgresql(found) else measuring.parts_like(stand_in_for(found.word.version))
+    parts = None if found.word.is_postgresql else measuring.parts_like(stand_in_for(found.word.version))
     uncompressed = without_compression(parts, now, use) if parts is not None else None
     hashing_us = spared_by_hashing_less(found.word.scram_iterations)
     evidence = Evidence(like_it, at_it, cpu_there, measuring.stand_in, uncompressed, hashing_us)

@@ -69,10 +69,10 @@ def sentences(_: object, rows: Sequence[Row]) -> Iterator[str]:
     limits = [row for row in rows if row.role == LIMIT]
     yield from (_open(row) for row in limits if not row.more["is_found"])
     for row in limits:
-        share = row.number("client_share") or 0
-        if row.number("path_share") and (row.number("path_share") or 0) > BUSY:
-            busy = percent(row.number("path_share") or 0)
-            yield f"{row.label}: the path's programs used {busy} of a core in {LOADS[row.outcome]}."
+        share, of_path = row.number("client_share") or 0, row.number("path_share") or 0
+        if of_path > BUSY:
+            used = f"the path's programs used {percent(of_path)} of a core in {LOADS[row.outcome]}"
+            yield f"{row.label}: {used}."
         if share > BUSY:
             used = f"the client used {percent(share)} of a core in {LOADS[row.outcome]}"
             yield f"{row.label}: {used}, so it may be the limit."

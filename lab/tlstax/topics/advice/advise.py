@@ -21,7 +21,7 @@ from tlstax.stats.programs import Topic as ProgramTopic
 from tlstax.stats.remedies import Remedy, entry_for, reload_for
 from tlstax.study.level_names import CERTIFICATES, SCRAM_ITERATIONS, key_of
 from tlstax.study.mixes import CHEAPEST_KEY, P256
-from tlstax.study.product import FIRST_WITH_GROUPS, Family, product_of, release_of
+from tlstax.study.product import FIRST_WITH_GROUPS, Family, family_of, product_of, release_of
 from tlstax.study.workloads.sized import FEW_STATEMENTS, MOST_BYTES, MOST_STATEMENTS
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.advice.measured import Measured
@@ -197,11 +197,6 @@ def now_of(found: InspectedServer) -> Now | None:
     )
 
 
-def is_postgresql(found: InspectedServer) -> bool:
-    """Whether the server is a PostgreSQL, by its own word."""
-    return product_of(found.word.version) == "postgresql"
-
-
 def _group_option(version: str, groups: Sequence[str]) -> str:
     """The option by which a PostgreSQL of this version takes these groups; empty where it needs none.
 
@@ -278,8 +273,7 @@ def advised(found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence) 
     Advised is what mends something that was seen, or saves `WORTH` at the use that was seen or given; all
     else says why it is not.
     """
-    family: Family = "postgresql" if is_postgresql(found) else "mysql"
-    programs = connected(found.inside.programs, family)
+    programs = connected(found.inside.programs, found.word.family)
     changes = []
     for change, what, seen in _possible(found, now, use):
         saving = _saving(change, found, use, evidence)
@@ -325,7 +319,7 @@ def _possible(found: InspectedServer, now: Now, use: SeenUse) -> Iterator[tuple[
     if now.key and now.certificate != CHEAPEST_KEY:
         seen = f"the server signs each full handshake with {now.key}" if chain[0].is_costly_rsa else ""
         yield "certificate", f"{key_of(CHEAPEST_KEY)} in place of {now.key}", seen
-    if is_postgresql(found):
+    if found.word.is_postgresql:
         yield from _possible_at_postgresql(found, now, use)
     else:
         none = "" if now.resumes in {True, None} else f"the server resumes no sessions of TLS {now.tls}"
@@ -405,7 +399,7 @@ def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evid
         inconclusive.append("the server's CPU")
     if there is not None and there_as in there.inconclusive:
         inconclusive.append("the time of a connection")
-    takes_first = is_postgresql(found) and any(
+    takes_first = found.word.is_postgresql and any(
         own.agreed for own in found.of("group") if own.name == "X25519"
     )
     round_trips = {
@@ -453,7 +447,7 @@ def steps_for(change: Change, version: str, programs: Sequence[ProgramLines] = (
 
     Where none of the programs is known, they are told what holds for most.
     """
-    family: Family = "postgresql" if product_of(version) == "postgresql" else "mysql"
+    family = family_of(product_of(version))
     how = how_to(family)[change]
     steps = how.steps if how.remedy is None else (*entry_for(how.remedy, version).steps, *how.steps)
     if how.reloads:

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from tlstax.results.inspection import Certificate, Concern, Danger, InspectedServer, Use, key_bits
 from tlstax.stats.remedies import Entry, Remedy, entry_for
-from tlstax.study.product import FIRST_WITH_GROUPS, product_of, release_of
+from tlstax.study.product import FIRST_WITH_GROUPS, release_of
 from tlstax.study.tls_levels import group_name
 from tlstax.study.workloads.sized import FEW_STATEMENTS
 from tlstax.support.text import counted, enumerated, shortened
@@ -84,7 +84,7 @@ WORDS = {
 
 def words_of(found: InspectedServer) -> Words:
     """Those of the server's family."""
-    return WORDS["postgresql" if product_of(found.word.version) == "postgresql" else "mysql"]
+    return WORDS[found.word.family]
 
 
 def path(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
@@ -184,7 +184,6 @@ def _of_refusal(
 
 def _of_handshakes(found: InspectedServer) -> Iterator[Said]:
     """Whether it encrypts, and with versions and suites that are thought safe."""
-    is_postgresql = product_of(found.word.version) == "postgresql"
     if not found.offers_tls:
         yield (
             "unsafe",
@@ -193,7 +192,7 @@ def _of_handshakes(found: InspectedServer) -> Iterator[Said]:
             "have the pooler offer it (client_tls_sslmode)"
             if found.word.pooler_leg
             else "give the server a certificate",
-            None if found.word.pooler_leg else "TLS on" if is_postgresql else "certificate",
+            None if found.word.pooler_leg else "TLS on" if found.word.is_postgresql else "certificate",
         )
     elif found.word.requires_tls is False:
         yield (
@@ -381,14 +380,14 @@ def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
     )
 
 
-CLEAR_TRANSPORTS = {"TCP/IP": "unsafe", "TCP/IP (loopback)": "weak"}
+CLEAR_TRANSPORTS: Final[Mapping[str, Danger]] = {"TCP/IP": "unsafe", "TCP/IP (loopback)": "weak"}
 """What PostgreSQL says of connections without TLS over TCP, and how grave that is: on loopback they cannot be
 read on the way, unless a tunnel or a proxy ends there."""
 
 
 def _of_clear_programs(found: InspectedServer) -> Iterator[Said]:
     """Who is connected to a PostgreSQL over TCP without TLS (`pg_stat_ssl`), where there is TLS."""
-    if product_of(found.word.version) != "postgresql" or not found.offers_tls:
+    if not found.word.is_postgresql or not found.offers_tls:
         return
     for transport, danger in CLEAR_TRANSPORTS.items():
         clear = [own for own in found.inside.programs if own.transport == transport and not own.tls]
@@ -397,7 +396,7 @@ def _of_clear_programs(found: InspectedServer) -> Iterator[Said]:
             names = enumerated(dict.fromkeys(program.program or "unnamed" for program in clear))
             near = " over loopback" if danger == "weak" else ""
             yield (
-                "unsafe" if danger == "unsafe" else "weak",
+                danger,
                 f"{counted(number, 'connection')} of {names} came without TLS{near}",
                 "statements, rows and logins can be read and changed on the way"
                 + (", if a tunnel or a proxy ends there" if near else ""),
@@ -488,8 +487,7 @@ def _of_second_hello(found: InspectedServer) -> Iterator[Concern]:
 
 def _groups_entry(found: InspectedServer) -> Entry | None:
     """The lines by which the server takes what clients offer first; None where clients must change."""
-    is_postgresql = product_of(found.word.version) == "postgresql"
-    if not is_postgresql or release_of(found.word.version) < FIRST_WITH_GROUPS:
+    if not found.word.is_postgresql or release_of(found.word.version) < FIRST_WITH_GROUPS:
         return None
     return entry_for("groups", found.word.version)
 
@@ -536,7 +534,7 @@ def _of_key_exchange(found: InspectedServer) -> Iterator[Concern]:
 def _of_key(found: InspectedServer) -> Iterator[Concern]:
     for certificate in found.chain[:1]:
         if certificate.is_costly_rsa or certificate.key in SLOW_KEYS:
-            measured = {} if words_of(found).pool == WORDS["postgresql"].pool else MEASURED
+            measured = {} if found.word.is_postgresql else MEASURED
             more = "more of the server's CPU than a connection with RSA 2048"
             yield Concern(
                 danger="costly",

@@ -29,7 +29,7 @@ from tlstax.results.inspection import (
 )
 from tlstax.stats.programs import all_programs
 from tlstax.stats.remedies import Remedy, entry_for
-from tlstax.study.product import Family, family_of, product_of
+from tlstax.study.product import product_of
 from tlstax.study.tls_levels import group_name
 from tlstax.support.text import enumerated
 from tlstax.topics.inspection.concerns import is_for
@@ -163,11 +163,6 @@ class _Trial:
         )
 
     @property
-    def family(self) -> Family:
-        """Whose protocol the server speaks."""
-        return family_of(product_of(self.found.word.version))
-
-    @property
     def plugin(self) -> str | None:
         """By what the account is proved, None where that is not known.
 
@@ -183,7 +178,7 @@ class _Trial:
         MySQL and MariaDB tell every account; where they have no word for it they refuse nobody.
         """
         word = self.found.word
-        return self.family == "postgresql" and word.requires_tls is None and word.account_is_encrypted
+        return word.is_postgresql and word.requires_tls is None and word.account_is_encrypted
 
     @property
     def newest(self) -> str:
@@ -209,7 +204,7 @@ class _Trial:
         if encrypts:
             checked = self._certificate(driver.verifies_by_default)
             shaken = self.handshake(driver)
-            if self.family == "postgresql" and not (self.found.word.requires_tls or driver.demands_tls):
+            if self.found.word.is_postgresql and not (self.found.word.requires_tls or driver.demands_tls):
                 # By `prefer` libpq then begins anew in the clear, by its documentation; not tried of each.
                 shaken = shaken if shaken == SUCCEEDS else UNKNOWN
             return True, _first(shaken, checked, self._login(driver, is_encrypted=True))
@@ -433,7 +428,7 @@ def _client_lines(
     """
     newest = trial.newest
     if cause in {"plaintext", "certificate"}:
-        for program in all_programs(trial.family):
+        for program in all_programs(trial.found.word.family):
             names = [name for name in drivers if name in program.drivers]
             if names and "cannot" not in program.verify and "can neither" not in program.verify:
                 yield (Step(where="the client's program", lines=(program.verify,)),), names
