@@ -16,10 +16,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -263,7 +264,7 @@ def run(case: Mistake, budget_s: float, session: sessions.Session, tally: Tally)
     with (
         tempfile.TemporaryDirectory() as folder,
         planted(session, case, case.settings, Path(folder)) as server,
-        in_use(case, server),
+        in_use(case.use, server),
     ):
         found = advice_for(server, case, budget_s)
     say(f"{case.name}: advised {[own.change for own in found.advised]}")
@@ -307,13 +308,13 @@ def compared(case: Mistake, own: Advised, real: float, tally: Tally) -> None:
 
 
 @contextmanager
-def in_use(case: Mistake, server: PrivateServer) -> Iterator[None]:
-    """While somebody uses the server as the case has it."""
-    if case.use is None:
+def in_use(use: Use | None, server: PrivateServer) -> Iterator[None]:
+    """While somebody uses the server so, if anybody does."""
+    if use is None:
         yield
         return
     end = threading.Event()
-    thread = threading.Thread(target=case.use, args=(server, end))
+    thread = threading.Thread(target=use, args=(server, end))
     thread.start()
     try:
         yield
@@ -328,15 +329,18 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def main() -> int:
-    """Every case, or those named by words of theirs; the status is 1 where something is lost."""
+Judge = Callable[[float, sessions.Session, Tally], None]
+
+
+def judged_all(cases: Iterable[tuple[str, Judge]]) -> int:
+    """Every case, or those named by words on the command line; the status is 1 where something is lost."""
     budget_s = float(sys.argv[1]) if len(sys.argv) > 1 else 40.0
     words = sys.argv[2:]
-    chosen = [case for case in mistakes() if not words or any(word in case.name for word in words)]
+    chosen = [case for case in cases if not words or any(word in case[0] for word in words)]
     tally = Tally()
     with sessions.open_session() as session:
-        for case in chosen:
-            run(case, budget_s, session, tally)
+        for _, judge in chosen:
+            judge(budget_s, session, tally)
     say(f"{len(chosen)} cases; {tally.held} of {tally.compared} savings held what mending really saved")
     for words_lost in tally.lost:
         say(f"LOST {words_lost}")
@@ -344,4 +348,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judged_all((case.name, partial(run, case)) for case in mistakes()))

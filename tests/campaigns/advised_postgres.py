@@ -17,14 +17,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from statistics import median
 
-from advised import Tally, say
+from advised import Tally, Use, in_use, judged_all, say
 from chain_of_three import chain_of_three
 from pg8000 import native
 
@@ -56,8 +57,6 @@ WINDOWS, WINDOW_S, AT_ONCE, LOGINS = 10, 0.6, 4, 8
 P256_FIRST = "P-256:X25519:P-384:P-521"
 SAFE = "hostssl all all all scram-sha-256"
 EITHER = "host all all all scram-sha-256"
-
-Use = Callable[[PrivateServer, threading.Event], None]
 
 
 @dataclass(frozen=True)
@@ -245,27 +244,11 @@ def found_by(session: sessions.Session, case: Mistake, budget_s: float) -> Advic
         if case.through:
             ends = Ends(session, port, server.certificates, spoken="postgresql", secrets={"ann": case.secret})
             port = stack.enter_context(open_path(case.through, ends)).entry.port
-        stack.enter_context(in_use(case, server))
+        stack.enter_context(in_use(case.use, server))
         url = f"postgres://ann@{host}:{port}/lent"
         # In the namespace from which the far server is reached no private one can be.
         like_it_s = 0.0 if front or case.concern else budget_s
         return advice_for(url, like_it_s, there=not case.concern, front=front)
-
-
-@contextmanager
-def in_use(case: Mistake, server: PrivateServer) -> Iterator[None]:
-    """While somebody uses the server as the case has it."""
-    if case.use is None:
-        yield
-        return
-    end = threading.Event()
-    thread = threading.Thread(target=case.use, args=(server, end))
-    thread.start()
-    try:
-        yield
-    finally:
-        end.set()
-        thread.join()
 
 
 def cpu_us_per_connect(server: PrivateServer, clock: TreeClock, tls: TlsOn, seed: int) -> float:
@@ -362,20 +345,5 @@ def held(case: Mistake, saved: Interval, real: float, tally: Tally) -> None:
         tally.lost.append(f"{case.name}: {words}")
 
 
-def main() -> int:
-    """Every case, or those named by words of theirs; the status is 1 where something is lost."""
-    budget_s = float(sys.argv[1]) if len(sys.argv) > 1 else 40.0
-    words = sys.argv[2:]
-    chosen = [case for case in mistakes() if not words or any(word in case.name for word in words)]
-    tally = Tally()
-    with sessions.open_session() as session:
-        for case in chosen:
-            run(case, budget_s, session, tally)
-    say(f"{len(chosen)} cases; {tally.held} of {tally.compared} savings held what mending really saved")
-    for words_lost in tally.lost:
-        say(f"LOST {words_lost}")
-    return 1 if tally.lost else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judged_all((case.name, partial(run, case)) for case in mistakes()))
