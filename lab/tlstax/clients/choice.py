@@ -12,6 +12,7 @@ from tlstax.clients.streams import program as streams
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens.manifest import Kept
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server, specimen_of
 from tlstax.specimens.server_build import TlsLibrary
@@ -38,6 +39,20 @@ def obtain_driver(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
     UserMistake where the list has it no more; MachineFault when it cannot be built, or when the server that
     its program comes with cannot be had.
     """
+    kept, command = _obtained(name, progress)
+    driver = DRIVERS[name]
+    if driver.adapter:
+        command = [*engine.tool_command("driver"), name, *command]
+    return specimen_of(kept, f"{driver.product}, a driver for {driver.language}"), command
+
+
+def adapter_command(name: str, progress: Progress) -> list[str]:
+    """The command of a driver's adapter alone, without its host. UserMistake and MachineFault as above."""
+    return _obtained(name, progress)[1]
+
+
+def _obtained(name: str, progress: Progress) -> tuple[Kept, list[str]]:
+    """Its files, and the command of its own program."""
     if name not in DRIVERS:
         raise UserMistake(
             f"there is no driver {name} among those that are known here",
@@ -49,15 +64,7 @@ def obtain_driver(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
     if driver.specimen is not None:
         build = named_server(driver.specimen, progress, why=f"{name} comes with it")
         command += build.companion(driver.program)[1]
-    if driver.adapter:
-        command = [*engine.tool_command("driver"), name, *command]
-    return specimen_of(kept, f"{driver.product}, a driver for {driver.language}"), command
-
-
-def adapter_command(name: str, progress: Progress) -> list[str]:
-    """The command of a driver's adapter alone, without its host. UserMistake and MachineFault as above."""
-    host = engine.tool_command("driver")
-    return obtain_driver(name, progress)[1][len(host) + 1 :]
+    return kept, command
 
 
 Obtain = Callable[[str, Progress], tuple[Specimen, Sequence[str]]]

@@ -129,12 +129,18 @@ def _pg8000(_: str) -> Iterator[Word]:
     yield Word("verify-full", "ssl_context with check_hostname", "on")
 
 
+_OF_NODE = (
+    Word("verify-ca", "ssl: { ca, checkServerIdentity }", "on", "ca"),
+    Word("verify-full", "ssl: { ca }", "on"),
+    Word("direct", 'ssl: { ca }, sslnegotiation: "direct"', "on", direct=True),
+)
+"""What both drivers for Node.js hand to its TLS."""
+
+
 def _node_postgres(_: str) -> Iterator[Word]:
     yield Word("disable", "ssl: false", "off")
     yield Word("require", "ssl: { rejectUnauthorized: false }", "on", "none")
-    yield Word("verify-ca", "ssl: { ca, checkServerIdentity }", "on", "ca")
-    yield Word("verify-full", "ssl: { ca }", "on")
-    yield Word("direct", 'ssl: { ca }, sslnegotiation: "direct"', "on", direct=True)
+    yield from _OF_NODE
     yield Word("system", "ssl: true", "required")
     yield Word(
         "bound",
@@ -150,9 +156,7 @@ def _postgres_js(_: str) -> Iterator[Word]:
     yield Word("allow", 'ssl: "allow"', options={"ssl": "allow"})
     yield Word("prefer", 'ssl: "prefer"', options={"ssl": "prefer"})
     yield Word("require", 'ssl: "require"', "required")
-    yield Word("verify-ca", "ssl: { ca, checkServerIdentity }", "on", "ca")
-    yield Word("verify-full", "ssl: { ca }", "on")
-    yield Word("direct", 'ssl: { ca }, sslnegotiation: "direct"', "on", direct=True)
+    yield from _OF_NODE
     yield Word("system", 'ssl: "verify-full"', options={"ssl": "verify-full"})
 
 
