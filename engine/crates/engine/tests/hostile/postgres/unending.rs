@@ -169,6 +169,15 @@ fn drops_of_scram() {
 /// A storm has this many connections, and as many are opened while it is set up.
 const CONNECTIONS: usize = 3;
 
+/// Lets the connection in and answers it until it says goodbye.
+fn behave(peer: &mut Peer) -> io::Result<()> {
+    peer.let_in()?;
+    while peer.read_message()?.0 != b'X' {
+        peer.send(&[NO_ROWS, READY].concat())?;
+    }
+    Ok(())
+}
+
 /// What comes of two rounds of a storm, of whose connections the first is spoilt like this.
 fn storm(
     expected: Expected,
@@ -179,11 +188,7 @@ fn storm(
         if accepted.fetch_add(1, Ordering::SeqCst) == CONNECTIONS {
             return spoil(peer);
         }
-        peer.let_in()?;
-        while peer.read_message()?.0 != b'X' {
-            peer.send(&[NO_ROWS, READY].concat())?;
-        }
-        Ok(())
+        behave(peer)
     });
     expected.run(Job {
         workload: Workload {
@@ -228,7 +233,7 @@ fn a_storm_spoilt_by_nonsense() {
 /// Otherwise the tests above could not fail.
 #[test]
 fn a_storm_that_nobody_spoils() {
-    let ending = storm(Expected::closed(), Peer::let_in);
+    let ending = storm(Expected::closed(), behave);
     ending.succeeded();
     assert_eq!(ending.result().operations, 6);
 }
@@ -236,10 +241,7 @@ fn a_storm_that_nobody_spoils() {
 /// Each operation has a connection of its own, whose goodbye is answered like this.
 fn after_the_goodbye(answer: fn(&mut Peer) -> io::Result<()>) {
     let server = Server::start(move |peer| {
-        peer.let_in()?;
-        while peer.read_message()?.0 != b'X' {
-            peer.send(&[NO_ROWS, READY].concat())?;
-        }
+        behave(peer)?;
         answer(peer)
     });
     let job = in_the_clear(&server);
