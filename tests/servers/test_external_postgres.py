@@ -26,12 +26,17 @@ from test_guest_run import last_run, sentence, tlstax_run
 from tlstax.external.conditions import Intent, NothingMayBeMade
 from tlstax.external.server import ExternalServer
 from tlstax.external.tls import ExternalTls
+from tlstax.postgres.database import PostgresDatabase
+from tlstax.results.bench import BenchDocument
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.sql.table_rows import TableContent
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.tools.probes.external_memory import ExternalMemory
+from tlstax.tools.probes.storm_search import LIMIT
+from tlstax.topics import memory
 
 CONTENT = TableContent(rows=300, seed=5)
 SHORT = ("--rows", "500", "--budget", "2s", "--over-budget", "--connections", "2", "--tls", "off,1.3")
@@ -541,6 +546,63 @@ def renumbering(port: int) -> Iterator[int]:
         threading.Thread(target=serve, daemon=True).start()
         yield listener.getsockname()[1]
         listener.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def most_at_once(house: Lent) -> Iterator[list[int]]:
+    """The most sessions of the role that the server lists at any one time until the block ends."""
+    most, ended = [0], threading.Event()
+    asked = "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'app'"
+
+    def look() -> None:
+        with house.server.admin() as admin:
+            assert isinstance(admin, PostgresDatabase)
+            while not ended.wait(0.01):
+                most[0] = max(most[0], int(admin.apart.rows(asked)[0][0]))
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    try:
+        yield most
+    finally:
+        ended.set()
+        looker.join()
+
+
+def test_a_storm_takes_no_more_than_it_was_promised_and_leaves_it_as_it_was(
+    house: Lent, tmp_path: Path
+) -> None:
+    before = house.everything()
+    asked = ("--within", "20s", "--most", "16", "--json")
+    with most_at_once(house) as most:
+        done = tlstax_run(tmp_path, house.url(), *asked, command=("storm", "--server"))
+    assert done.returncode == 0, done.stderr
+    document = BenchDocument.model_validate_json(done.stdout)
+    limits = document.told.of(role=LIMIT)
+    assert [limit.case["tls"] for limit in limits] == ["off", "1.3", "1.2", "1.3-direct"]
+    assert {limit.value for limit in limits} == {16}
+    assert document.facts["promised"] == 22
+    assert 16 <= most[0] <= 22
+    assert house.everything() == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is shown whose process a server is")
+def test_what_a_connection_costs_in_memory_is_its_process(house: Lent, tmp_path: Path) -> None:
+    before = house.everything()
+    asked = ("--max-connections", "30", "--blocks", "2", "--json")
+    command = ("study", "run", "memory", "--set")
+    with most_at_once(house) as most:
+        done = tlstax_run(tmp_path, f"server={house.url()}", *asked, command=command)
+    assert done.returncode == 0, done.stderr
+    document = ExternalMemory.model_validate_json(done.stdout)
+    assert (document.status, document.used_before, document.refused) == ("complete", None, ())
+    assert most[0] <= document.promised <= 30
+    cost = {row.label: row.known.point for row in document.told.of(memory.RSS, role=memory.COST)}
+    assert set(cost) == {"plaintext", "TLS 1.3", "TLS 1.2"}
+    assert min(cost.values()) > 1 << 20, "a process of its own"
+    threads = document.told.of(memory.THREADS, role=memory.COST)
+    assert all(row.value == pytest.approx(1, abs=0.2) for row in threads)
+    assert house.everything() == before
 
 
 def test_the_administrators_own_rights_are_not_needed(house: Lent) -> None:

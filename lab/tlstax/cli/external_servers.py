@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, check_known_url, needs_external, warn
+from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, needs_external, warn
 from tlstax.external.abilities import abilities_of
 from tlstax.external.access import URL_SHAPE, AccessOptions, ExternalAccess, ExternalAddress, settle
 from tlstax.external.server import EXTERNAL_TABLES, OWN_SCHEMA
@@ -46,7 +46,6 @@ def external_of(options: AccessOptions, max_connections: int | None) -> External
                 "--server: an external server is measured by itself",
                 remedy="name one address, or specimens alone (a comma of the schema's name is written %2C)",
             )
-        check_known_url(options.url)
         return let_into(options)
     if max_connections is not None:
         raise needs_external("--max-connections", "--server")

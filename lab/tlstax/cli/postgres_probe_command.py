@@ -12,7 +12,7 @@ from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import ProbeOptions
 from tlstax.cli.streams import show_found, terminal_width
-from tlstax.cli.target_servers import external_url, is_of_postgresql, needs_external
+from tlstax.cli.target_servers import check_probed_url, is_of_postgresql, needs_external
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
 from tlstax.report.formats.markdown import of_sections
 from tlstax.report.formats.render import json_document
@@ -87,7 +87,7 @@ def postgres_request_of(options: ProbeOptions) -> PostgresRequest:
     """What is to be probed. Raises UserMistake, also for a budget that has no room for two blocks."""
     if options.server is not None:
         # An external one ends here: drivers of PostgreSQL are probed at private servers alone.
-        external_url(options.server)
+        check_probed_url(options.server)
         check_server_name(options.server)
     if options.allow_plaintext:
         raise needs_external("--allow-plaintext", "--server")

@@ -242,12 +242,10 @@ def _external_memory(options: StudyRunOptions, servers: ExternalServers) -> int:
     """
     from tlstax.cli.external_servers import let_into
     from tlstax.cli.progress import ProgressLine
-    from tlstax.cli.target_servers import check_known_url
     from tlstax.tools.probes.external_memory import ExternalRequest, external_memory, memory_text
 
     _check_external_memory(options, servers)
     (guest,) = servers.by_level.values()
-    check_known_url(guest.url)
     access, line = let_into(guest), ProgressLine(quiet=options.json)
     request = ExternalRequest(
         rounds=options.study.blocks or USUAL_ROUNDS,

@@ -22,14 +22,8 @@ def warn(sentence: str) -> None:
 
 
 def external_url(server: str | None) -> str:
-    """The external server's address, where --server names one; empty for a private server's name.
-
-    UserMistake for one of a product that only runs of a study know.
-    """
-    if server is None or "://" not in server:
-        return ""
-    check_known_url(server)
-    return server
+    """The external server's address, where --server names one; empty for a private server's name."""
+    return server if server is not None and "://" in server else ""
 
 
 def is_of_postgresql(server: str | None) -> bool:
@@ -37,13 +31,13 @@ def is_of_postgresql(server: str | None) -> bool:
     return is_postgresql_url(server or "") or product_named(server) == "postgresql"
 
 
-def check_known_url(url: str) -> None:
-    """UserMistake where a command that knows MySQL and MariaDB alone is given a PostgreSQL's address."""
+def check_probed_url(url: str) -> None:
+    """UserMistake where drivers are to be probed at an external PostgreSQL."""
     if is_postgresql_url(url):
         raise UserMistake(
-            "an external PostgreSQL server is known to `tlstax run`, `study run`, `ab`, `inspect` and "
-            "`advise` alone",
-            remedy="measure it with `tlstax run --server postgres://user@host/database`",
+            "the drivers of PostgreSQL are probed at private servers alone",
+            remedy="name one (`tlstax drivers probe --server postgresql-18`), or measure one driver there "
+            "with `tlstax run --server postgres://user@host/database --client psycopg-3`",
         )
 
 

@@ -167,6 +167,10 @@ class ServerFacts(Protocol):
         """After how many broken connects in a row the server blocks a host; None where it does not say."""
         ...
 
+    def most_used_connections(self, database: Database) -> int | None:
+        """How many connections there have been at once, as far as it remembers; None where it does not."""
+        ...
+
     def as_kept(self, database: Database, name: str) -> str:
         """A table's name as the server keeps it."""
         ...

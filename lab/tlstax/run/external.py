@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -292,9 +292,10 @@ def open_quiet_bench(
         cpus = () if here is None else _beside([here], machine.client_cpus)
         machine = machine.model_copy(update={"server_cpus": (), "client_cpus": cpus})
         terms = terms.model_copy(update={"client_cpus": cpus})
+        tree = stack.enter_context(_tree_read(here, say))
         admin, data = stack.enter_context(furnished(server, needs, say))
         far = stack.enter_context(_watched_there(access, admin, say))
-        bench = Bench(server, terms, machine, admin, equipment, data, far=far)
+        bench = Bench(server, terms, machine, admin, equipment, data, far=far, tree=tree)
         yield QuietBench(bench, room, demanded if refusal is None else refusal.message, here)
 
 
@@ -447,16 +448,24 @@ def _furnished(
         }
     )
     machine = machine.model_copy(update={"server_cpus": ()})
-    tree = TreeClock(own.near.tree) if own.near is not None and own.near.tree is not None else None
     with (
-        tree or nullcontext(),
+        _tree_read(own.near, say) as tree,
         furnished(own.server, party.needs, say) as (admin, data),
         _watched_there(own.access, admin, say) as far,
     ):
-        if tree is not None:
-            tree.around()
-            say(f"it starts others: the CPU time of all is read {tree.words}")
         yield Bench(own.server, terms, machine, admin, equipment, data, far=far, tree=tree)
+
+
+@contextmanager
+def _tree_read(here: Near | None, say: Say) -> Iterator[TreeClock | None]:
+    """What reads all processes of a server of this machine that has one for each connection."""
+    if here is None or here.tree is None:
+        yield None
+        return
+    with TreeClock(here.tree) as tree:
+        tree.around()
+        say(f"it starts others: the CPU time of all is read {tree.words}")
+        yield tree
 
 
 @contextmanager

@@ -13,7 +13,7 @@ ADDRESS = {"mysql": "mysql://u@h/db", "postgresql": "postgres://u@h/db?sslmode=s
 DOOR = ("no password was given", "sslmode=strict in the URL is unknown")
 """What is said where a command begins to get in."""
 
-UNKNOWN = ("is known to `tlstax run`", "a private server is needed here")
+UNKNOWN = ("are probed at private servers alone", "a private server is needed here")
 """What a command says of a server that it does not know."""
 
 EXTERNAL = [

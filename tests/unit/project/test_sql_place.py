@@ -56,7 +56,6 @@ ROOMS_ELSEWHERE = {
     "specimens/mysql_setup.py": "how a private server of the product is set up",
     "specimens/postgres_setup.py": "the same",
     "tools/tls_probe.py": "asks an external server by MySQL's protocol",
-    "tools/probes/external_memory.py": "an external server",
     "tools/probes/postgres_drivers": "drivers of PostgreSQL, whose words and logins are theirs alone",
     "tools/probes/drivers": "drivers of MySQL and MariaDB, whose logins and log are theirs alone",
 }

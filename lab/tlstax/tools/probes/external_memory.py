@@ -23,7 +23,6 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen
 from tlstax.external.access import ExternalAccess
-from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of
 from tlstax.plan.elsewhere import OWN_CONNECTIONS, Promise
@@ -58,7 +57,7 @@ KINDS: tuple[Tls, ...] = ("off", "1.3", "1.2")
 CONFIDENCE = 0.95
 
 READING = (
-    "What each further connection costs: how much the server's process grew by in steps that were opened one "
+    "What each further connection costs: how much the server grew by in steps that were opened one "
     "after another and kept, up to {most}; means over {rounds}, each a step of each kind, with 95 % "
     "intervals. Others who connect or leave meanwhile are in them. RSS: resident memory; PSS: pages that are "
     "shared count by their share."
@@ -164,10 +163,10 @@ def external_memory(request: ExternalRequest, access: ExternalAccess, watcher: W
         step = most_that_fits(of, room, least=LEAST_STEP, most=room.free)
         watcher.step(f"{address} gets {words_of(of(step), room)}")
         order = Random(secrets.randbelow(2**32) if seed is None else seed)  # noqa: S311
-        growth = _Growth(opened.bench, step, steps, watcher)
-        before = server_facts.most_used_connections(opened.bench.admin)
+        server, growth = opened.bench.server, _Growth(opened.bench, step, steps, watcher)
+        before = server.product.server_facts.most_used_connections(opened.bench.admin)
         status: Literal["complete", "interrupted"] = "complete"
-        stays = opened.bench.server.connected()
+        stays = server.connected()
         try:
             with growth.clients:
                 taken = [tls for tls in own if growth.is_taken(tls)]
@@ -176,9 +175,11 @@ def external_memory(request: ExternalRequest, access: ExternalAccess, watcher: W
                         growth.grow(tls, number)
         except Interrupted:
             status = "interrupted"
-        opened.bench.server.wait_until_gone(stays)
-        # The first steps, which are in no figure, use what others left as far as it goes.
-        reuses = before if before > room.in_use + OWN_CONNECTIONS + len(own) * step else None
+        server.wait_until_gone(stays)
+        # The first steps, which are in no figure, use what others left as far as it goes. A server that does
+        # not count them has a process for each, whose memory goes with it.
+        left = room.in_use + OWN_CONNECTIONS + len(own) * step
+        reuses = before if before is not None and before > left else None
         return growth.document(status, rounds, of(step).total, reuses)
 
 

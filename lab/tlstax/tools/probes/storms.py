@@ -15,6 +15,7 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop, TlsOff
 from tlstax.external import conditions
+from tlstax.external.abilities import abilities_of
 from tlstax.external.access import ExternalAccess
 from tlstax.network.paths.opening import obtain_path
 from tlstax.network.paths.route import RunningPath
@@ -35,13 +36,14 @@ from tlstax.run.trial_evidence import ready_within_s
 from tlstax.specimens.resolve import named_server
 from tlstax.stats.histograms import decode
 from tlstax.stats.outcomes import storm_rates
-from tlstax.study import Level, client_kinds
+from tlstax.study import Level, Levels, client_kinds
 from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.factors import CaseLevels, whys_not
 from tlstax.study.labels import label_levels
-from tlstax.study.level_names import STORM
+from tlstax.study.level_names import DIRECT_TLS, STORM
 from tlstax.study.needs import DataNeeds
-from tlstax.study.server_abilities import abilities_named, product_named
+from tlstax.study.product import DEFAULT, ProductName
+from tlstax.study.server_abilities import ServerAbilities, abilities_named, product_named
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import duration
 from tlstax.tools.probes.storm_search import (
@@ -79,12 +81,17 @@ def kinds_of(server: str | None, path: str | None = None) -> tuple[Kind, ...]:
 
     With a `path`, what goes through it. UserMistake, with the reason, where nothing does.
     """
-    abilities, product = abilities_named(server or ""), product_named(server)
+    named = {"server": server} if server else {}
+    return _kinds(abilities_named(server or ""), product_named(server), named, path)
+
+
+def _kinds(
+    abilities: ServerAbilities | None, product: ProductName, named: Levels, path: str | None = None
+) -> tuple[Kind, ...]:
     through = {"path": path} if path else {}
 
     def lacking(kind: Kind) -> str:
-        levels = {**kind, **through, "workload": STORM, **({"server": server} if server else {})}
-        case = CaseLevels.of(levels)
+        case = CaseLevels.of({**kind, **through, "workload": STORM, **named})
         workload = CaseWorkload.of(case, {}, product)
         why = whys_not(client_kinds.Wanted(case, workload, server=abilities, product=product))
         return next(filter(None, why), "")
@@ -93,6 +100,13 @@ def kinds_of(server: str | None, path: str | None = None) -> tuple[Kind, ...]:
     if path and all(lacks):
         raise UserMistake(f"no kind of connection goes there: {lacks[0]}", remedy="give another --path")
     return tuple({**kind, **through} for kind, why in zip(KINDS, lacks, strict=True) if not why)
+
+
+def external_kinds(access: ExternalAccess, abilities: ServerAbilities | None) -> tuple[Kind, ...]:
+    """What is searched at an external server that can do this (None: it was not asked)."""
+    kinds = _kinds(abilities, "postgresql" if access.product == "postgresql" else DEFAULT, {})
+    # Where every connection begins TLS at once, the one that asks for it would be the same again.
+    return tuple(kind for kind in kinds if not (access.tls.direct and kind["tls"] == DIRECT_TLS))
 
 
 @dataclass(frozen=True)
@@ -142,7 +156,8 @@ def check_budget(request: StormRequest) -> None:
     is_rate = request.sought == "connections_per_s"
     storm_s = max(LEAST_S, min(request.within_s, USUAL_S))
     try_s = max(LEAST_S, request.lasting_s) if is_rate else storm_s
-    kinds = kinds_of(request.server, request.path)
+    access = request.external
+    kinds = external_kinds(access, None) if access else kinds_of(request.server, request.path)
     least_s = len(kinds) * (FIRST_STORMS * storm_s + 2 * FEWEST_TRIES * try_s)
     if request.budget_s >= least_s:
         return
@@ -215,9 +230,11 @@ def _private(
 def _external(request: StormRequest, access: ExternalAccess, watcher: Watcher) -> Iterator[_Subject]:
     """An external server, as far as it has room; nothing is made there.
 
+    PostgreSQL is asked for its version first, since not every one lets TLS begin at once.
     What a try breaks off counts against the host (max_connect_errors): one has fewer connections than that.
     """
     is_rate = request.sought == "connections_per_s"
+    abilities = abilities_of(access) if access.product == "postgresql" else None
     needs = replace(_needs(request), data=DataNeeds(tables=()))
     opened = open_quiet_bench(access, needs, watcher.step, watcher.warn, request.max_connections)
     with opened as (bench, room, no_plaintext, _):
@@ -231,7 +248,8 @@ def _external(request: StormRequest, access: ExternalAccess, watcher: Watcher) -
         watcher.step(f"{access.address} gets {words_of(of(count), room)}")
         if no_plaintext:
             watcher.step(f"{no_plaintext}: plaintext is left out")
-        kinds = tuple(kind for kind in kinds_of(None) if kind["tls"] != "off" or not no_plaintext)
+        kinds = external_kinds(access, abilities)
+        kinds = tuple(kind for kind in kinds if kind["tls"] != "off" or not no_plaintext)
         most = request.most if is_rate else count
         yield _Subject(bench, most, count, kinds, promised=of(count).total)
 

@@ -21,13 +21,21 @@ from tlstax.contract import (
     OpenLoop,
     TcpEndpoint,
 )
+from tlstax.external.access import AccessOptions, settle
 from tlstax.results.rows import Row
 from tlstax.run.bench import Bench
 from tlstax.study.job_parts import JobTerms, Verification
+from tlstax.study.server_abilities import of_postgresql
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.tools.probes import storms
 from tlstax.tools.probes.storm_search import LIMIT, TRY, Sought
-from tlstax.tools.probes.storms import StormRequest, falls_behind, is_up_in_time, kinds_of
+from tlstax.tools.probes.storms import (
+    StormRequest,
+    external_kinds,
+    falls_behind,
+    is_up_in_time,
+    kinds_of,
+)
 
 
 def done(up_ms: Sequence[float], phase: str = "operation") -> Done:
@@ -296,6 +304,28 @@ def test_a_version_that_is_not_taken_is_not_searched(clock: Clock, monkeypatch: 
 def test_what_a_server_is_known_to_lack_is_not_searched(server: str | None, kinds: list[str]) -> None:
     found = (f"{kind['tls']}{' resumed' * (kind['resumption'] == 'on')}" for kind in kinds_of(server))
     assert list(found) == kinds
+
+
+@pytest.mark.parametrize(
+    ("url", "major", "kinds"),
+    [
+        ("mysql://app@db.example", None, ["off", "1.3", "1.3", "1.2"]),
+        ("postgres://app@db.example/scratch", None, ["off", "1.3", "1.2", "1.3-direct"]),
+        ("postgres://app@db.example/scratch", 17, ["off", "1.3", "1.2", "1.3-direct"]),
+        ("postgres://app@db.example/scratch", 16, ["off", "1.3", "1.2"]),
+        (
+            "postgres://app@db.example/scratch?sslmode=require&sslnegotiation=direct",
+            17,
+            ["off", "1.3", "1.2"],
+        ),
+    ],
+)
+def test_of_an_external_server_what_its_product_and_version_lack_is_not_searched(
+    url: str, major: int | None, kinds: list[str]
+) -> None:
+    access = settle(AccessOptions(url), ask=lambda _: "secret")
+    abilities = None if major is None else of_postgresql(major)
+    assert [kind["tls"] for kind in external_kinds(access, abilities)] == kinds
 
 
 class PathUsed:
