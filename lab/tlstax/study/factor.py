@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
 from tlstax.study import configuration as configured
@@ -81,10 +82,10 @@ class Factor:
         """Whether its levels are numbers."""
         return self.form in {"whole", "decimal"}
 
-    def allowed(self) -> str:
-        """The levels in words, for a message."""
+    def allowed(self, level: object) -> str:
+        """The levels in words, for a message about one that there is not."""
         return {
-            "name": ", ".join(self.levels or ()),
+            "name": _some_like(level, self.levels or ()),
             "workload": ", ".join((*(self.levels or ()), SESSION_FORM, BULK_FORM)),
             "configuration": f"{configured.AS_IT_COMES}, and {configured.FORM}",
             "specimen": "names of specimens (`tlstax specimens list` shows them)",
@@ -138,7 +139,23 @@ def check_level(
         or (factor.form == "workload" and by_numbers(level))
     ):
         return level
-    raise _no_level(factor, level, where, known, allowed=", ".join(known) if also else factor.allowed())
+    raise _no_level(
+        factor, level, where, known, allowed=_some_like(level, known) if also else factor.allowed(level)
+    )
+
+
+MOST_NAMED = 20
+"""A message names the levels of a factor that has no more of them, and else those that are most alike."""
+
+MOST_ALIKE = 6
+
+
+def _some_like(level: object, known: Sequence[str]) -> str:
+    """The levels in words; of many those that are most like this one."""
+    if len(known) <= MOST_NAMED:
+        return ", ".join(known)
+    alike = get_close_matches(str(level), known, n=MOST_ALIKE, cutoff=0.0)
+    return f"{', '.join(alike)} and {len(known) - len(alike)} others (docs/supported.md has all)"
 
 
 def _no_level(

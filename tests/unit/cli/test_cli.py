@@ -101,6 +101,11 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             ("run", "--full-load"),
             "give its mysql:// or postgres:// address with --server, or leave the option out",
         ),
+        (("run", "--path", "pgbounce"), "others (docs/supported.md has all)"),
+        (
+            ("run", "--client", "psycopg"),
+            "allowed are psycopg-3, psycopg2-binary-2.9, ",
+        ),
         (("run", "--tls-library", "own,OWN!"), "--tls-library: 'OWN!' is not a level of tls_library"),
         (("study", "run", "tax", "--resume"), "there is no run of study tax to resume"),
         (("study", "run", "tax", "--resume", "20260101"), "no run in the store yet"),
