@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import is_of_level
 from tlstax.contract import Job, TlsUnset
-from tlstax.contract.server import PostgreSqlServer
+from tlstax.contract.job import PostgreSqlServer
 from tlstax.records.capture import Capture
 
 
