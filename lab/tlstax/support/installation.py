@@ -1,4 +1,4 @@
-"""Where tlstax finds what comes with it, in a clone or an installed wheel, and which files are its program."""
+"""Where tlstax finds what comes with it, in a clone or an installed wheel, and the files of its program."""
 
 from __future__ import annotations
 
