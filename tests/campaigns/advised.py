@@ -31,7 +31,7 @@ from tlstax.clients.choice import obtain_client
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Job, TlsOn
-from tlstax.observers.clock import CpuClock
+from tlstax.observers.process import CpuClock
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.certificates import CertificateRequest, KeyKind
 from tlstax.specimens.private_server import PrivateServer

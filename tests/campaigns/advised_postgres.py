@@ -40,7 +40,7 @@ from tlstax.plan.addresses import FAR_ADDRESS
 from tlstax.postgres import accounts
 from tlstax.postgres.database import PostgresDatabase
 from tlstax.results.interval import Interval
-from tlstax.specimens import resolve, sessions, unprivileged
+from tlstax.specimens import processes, resolve, sessions
 from tlstax.specimens.certificates import CertificateRequest, KeyKind
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.process_tree import ProcessTree
@@ -184,7 +184,7 @@ def planted(
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         if case.sends_chain:
             files = chain_of_three(Path(name))
-            unprivileged.give_away(Path(name), unprivileged.user("PostgreSQL"))
+            processes.give_away(Path(name), processes.unprivileged_user("PostgreSQL"))
             options = (f"--ssl_cert_file={files.certificate_file}", f"--ssl_key_file={files.key_file}")
             own = replace(own, options=(*own.options, *options))
         own = replace(own, tree=clock.tree, before_exec=clock.take, entering=entering)

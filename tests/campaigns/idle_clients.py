@@ -15,7 +15,7 @@ import psutil
 from tlstax.clients.choice import obtain_client
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import TlsOn
-from tlstax.observers.clock import CpuClock
+from tlstax.observers.process import CpuClock
 from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench, Needs, open_private_bench
 from tlstax.study.client_kinds import kind_of

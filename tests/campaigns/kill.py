@@ -20,7 +20,7 @@ import psutil
 from announced import over, takes_turns
 from laboratory import Home, Laboratory
 
-from tlstax.specimens import control_group, resolve, sessions
+from tlstax.specimens import process_tree, resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -230,7 +230,7 @@ def _memory() -> set[str]:
 def _groups_of_the_dead() -> set[str]:
     """Control groups of laboratories that are gone."""
     groups = [Path(at) / name for at, names, _ in os.walk("/sys/fs/cgroup") for name in names]
-    ours = [path for path in groups if path.name.startswith(control_group.PREFIX)]
+    ours = [path for path in groups if path.name.startswith(process_tree.PREFIX)]
     return {str(path) for path in ours if not psutil.pid_exists(int(path.name.split("-")[1]))}
 
 

@@ -25,17 +25,16 @@ import forking_server
 from tlstax.clients.engine import built_beside
 from tlstax.external import near
 from tlstax.observers import process
-from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
 from tlstax.observers.far_process import ConnectionEnds, FarClock, FarProcess, SshHost
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import TASK_CLOCK, fault_of
+from tlstax.observers.process import CpuClock
 from tlstax.observers.profiler import FREQUENCY_HZ, Profiler, probe
-from tlstax.observers.sides import FarSide, Side
 from tlstax.observers.tree import TreeClock, TreeSide, proc_us, resident_bytes
-from tlstax.observers.window import Watch, Watched
+from tlstax.observers.window import FarSide, Side, Watch, Watched
 from tlstax.records.window import CpuSource
-from tlstax.specimens import control_group, processes
+from tlstax.specimens import process_tree, processes
 from tlstax.specimens.process_tree import ProcessTree, first_of
 from tlstax.specimens.sessions import open_session
 
@@ -122,15 +121,15 @@ def descendants(folder: Path) -> list[psutil.Process]:
 
 def groups(maker: int | None = None) -> list[Path]:
     """Control groups that this process has made, or another one."""
-    own = control_group.group_of(os.getpid())
-    return [] if own is None else list(own.path.glob(f"{control_group.PREFIX}{maker or os.getpid()}-*"))
+    own = process_tree.group_of(os.getpid())
+    return [] if own is None else list(own.path.glob(f"{process_tree.PREFIX}{maker or os.getpid()}-*"))
 
 
 def may_group() -> bool:
     child = os.fork()
     if not child:
         signal.pause()
-    made = control_group.made_for(child)
+    made = process_tree.made_for(child)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     if made is not None:

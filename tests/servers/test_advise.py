@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
-from tlstax.observers.clock import CpuClock
+from tlstax.observers.process import CpuClock
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild

@@ -19,7 +19,7 @@ from pg8000 import native
 from tlstax.network.paths.design import Ends, own_command
 from tlstax.network.paths.opening import obtain_path, open_path
 from tlstax.postgres import accounts
-from tlstax.specimens import catalogue, shelf, unprivileged
+from tlstax.specimens import catalogue, processes, shelf
 from tlstax.specimens.processes import free_ports
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
@@ -111,7 +111,7 @@ def test_a_pooler_that_comes_in_the_clear_is_named_from_its_front(
 
 def test_the_lines_for_pgbouncer_make_one_that_encrypts_both_ways(house: Lent) -> None:
     """With the files and the addresses of what is here in place of those that are made up."""
-    server, who = house.server, unprivileged.user("PgBouncer")
+    server, who = house.server, processes.unprivileged_user("PgBouncer")
     ((secret,),) = as_owner(server, "SELECT rolpassword FROM pg_authid WHERE rolname = 'app'")
     (step,) = [own for own in steps_for("pool", server.version) if own.where.startswith("pgbouncer.ini")]
     obtain_path("pgbouncer", lambda _: None)
@@ -139,9 +139,9 @@ def test_the_lines_for_pgbouncer_make_one_that_encrypts_both_ways(house: Lent) -
             "authority.pem": files.ca_file.read_text(),
         }.items():
             (folder / file).write_text(content)
-        unprivileged.give_away(folder, who)
+        processes.give_away(folder, who)
         command = own_command(kept, kept.program, [str(folder / "pgbouncer.ini")])
-        with subprocess.Popen([*unprivileged.entering(who), *command], stderr=subprocess.DEVNULL) as pooler:
+        with subprocess.Popen([*processes.entering(who), *command], stderr=subprocess.DEVNULL) as pooler:
             try:
                 assert is_encrypted_behind(port)
                 with pytest.raises(native.DatabaseError, match="SSL required"):

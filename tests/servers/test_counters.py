@@ -22,8 +22,7 @@ from tlstax.observers.countable import usable_events
 from tlstax.observers.counters import Counters, counted
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import SOFTWARE_EVENTS, TASK_CLOCK, Event
-from tlstax.observers.sides import Side
-from tlstax.observers.window import Watch, Watched
+from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window

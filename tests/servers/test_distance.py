@@ -16,7 +16,7 @@ from command_line import Home
 from processes import family, lives
 
 import tlstax
-from tlstax.checks.distance import longest_ms, shortest_ms
+from tlstax.checks.network import longest_ms, shortest_ms
 from tlstax.network.distance.opening import open_span
 from tlstax.network.paths.route import Span
 from tlstax.specimens.processes import identity_of

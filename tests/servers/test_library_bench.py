@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tlstax
-from tlstax.results.bench import BenchDocument
+from tlstax.results.document import BenchDocument
 from tlstax.results.rows import by_label
 from tlstax.support.directories import cache_dir
 from tlstax.tools.librarybench.costs import COST, RATIO, TAKER

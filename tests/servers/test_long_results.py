@@ -11,7 +11,7 @@ import pytest
 from command_line import Home
 
 from tlstax.clients.engine import tool_command
-from tlstax.results.bench import BenchDocument
+from tlstax.results.document import BenchDocument
 from tlstax.tools.probes.long_results import RATE, RATIO, READER, READER_CPU, ROW_BYTES
 
 WITHIN_S = 120.0

@@ -39,7 +39,7 @@ from tlstax.specimens import certificates
 from tlstax.specimens.certificates import Certificates
 from tlstax.sql.answering import find_listener
 from tlstax.sql.credentials import Credentials, new_credentials
-from tlstax.sql.table_marks import Mark
+from tlstax.sql.ownership import Mark
 from tlstax.sql.table_rows import LAYOUTS, TableContent, answers_of
 from tlstax.study import workloads
 from tlstax.support.errors import MachineFault, UserMistake

@@ -10,7 +10,7 @@ from load_jobs import ROWS, counted_and_seen, job
 from packet_capture import why_not
 
 from tlstax.contract import Account, Job, PostgreSqlServer, TlsOff, TlsOn
-from tlstax.contract.server import AuthMethod
+from tlstax.contract.job import AuthMethod
 from tlstax.specimens.certificates import requested
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild

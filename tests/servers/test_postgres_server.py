@@ -19,7 +19,7 @@ from processes import lives
 
 from conftest import fetched
 from tlstax.observers.tree import TreeClock
-from tlstax.specimens import process_tree, resolve, server_process, sessions, shared_memory
+from tlstax.specimens import process_tree, resolve, server_process, sessions
 from tlstax.specimens.postgres_setup import PostgreSql
 from tlstax.specimens.process_tree import ProcessTree
 from tlstax.specimens.server_build import ServerBuild
@@ -96,7 +96,7 @@ def running(
 
 def segments_of(pid: int) -> list[tuple[str, str, str]]:
     """The segments of System V's shared memory that this process has made."""
-    return [segment for segment in shared_memory._segments() if segment[2] == str(pid)]
+    return [segment for segment in sessions._segments() if segment[2] == str(pid)]
 
 
 def tree_of(pid: int) -> list[int]:

@@ -19,7 +19,7 @@ from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 from tlstax.network.distance.opening import open_span
 from tlstax.network.paths.opening import obtain_path
 from tlstax.network.paths.route import Span
-from tlstax.observers.clock import CpuClock
+from tlstax.observers.process import CpuClock
 from tlstax.records.trial import StoredRun
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild

@@ -12,7 +12,7 @@ import pytest
 from command_line import Home, all_gone, wait_until
 from processes import family
 
-from tlstax.results.bench import BenchDocument
+from tlstax.results.document import BenchDocument
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.tools.probes.storm_search import LIMIT, TRY
 

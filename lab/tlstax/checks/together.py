@@ -1,7 +1,9 @@
-"""Proof of what was done in turns: a server counted of all clients of a sitting what they claim together.
+"""Proof of what several clients did: in turns at one server, or from several machines at once.
 
-While clients take turns every few milliseconds, nobody asks the server in between. Each was proved by itself
-before that, over its connections, its warm-up and the work that was watched (`treatment`, `drivers`).
+While clients take turns every few milliseconds, nobody asks the server in between: it counted of all clients
+of a sitting what they claim together. Each was proved by itself before that, over its connections, its
+warm-up and the work that was watched (`treatment`, `drivers`). Of a load from several machines each did its
+part, and they began together.
 """
 
 from __future__ import annotations
@@ -80,3 +82,39 @@ def _sum(ranges: Iterable[Range]) -> Range:
     found = list(ranges)
     most = [high for _, high in found]
     return sum(low for low, _ in found), None if None in most else sum(high or 0 for high in most)
+
+
+MOST_APART = 1 / 2
+"""How many of the slices may have begun too far apart: those that did not are still enough, and what keeps
+machines from beginning began_together more often than this is no accident."""
+
+
+def began_together(trial: Complete) -> Iterator[Doubt]:
+    """Every machine's client worked, their parts are the whole, and most of their slices began together."""
+    load = trial.evidence.load
+    if load is None:
+        return
+    for part in load.parts:
+        if not part.operations:
+            yield Doubt(
+                "invalid", f"no operation came from {part.machine}, which was given a part of the load"
+            )
+    job = trial.evidence.job
+    connections = sum(part.connections for part in load.parts)
+    if job is not None and connections != job.connections:
+        yield Doubt(
+            "invalid",
+            f"{connections} connections were given to the load machines, where {job.connections} are wanted",
+        )
+    operations = sum(part.operations for part in load.parts)
+    if operations != trial.done.operations:
+        yield Doubt(
+            "invalid",
+            f"the load machines finished {operations} operations, all together {trial.done.operations}",
+        )
+    if load.apart > MOST_APART * load.slices:
+        yield Doubt(
+            "invalid",
+            f"in {load.apart} of {load.slices} slices the load machines began more than a twentieth of it "
+            f"apart ({load.skew_us:.0f} µs in the median, clocks known to {load.clock_error_us:.0f} µs)",
+        )

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tlstax.checks import (
-    captured,
     compressed,
     connections,
-    distance,
     drivers,
     identity,
-    load,
-    paths,
-    ports,
+    network,
     rows_changed,
     settings,
     statements,
@@ -26,8 +22,8 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.records.trial import Evidence, TrialRecord, Verdict
 
 CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
-    paths.way,
-    captured.crossed,
+    network.way,
+    network.crossed,
     connections.seen_at_server,
     statements.statements_counted,
     statements.transactions_counted,
@@ -43,8 +39,8 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     treatment.connected,
     treatment.server_counts,
     together.together,
-    load.together,
-    ports.enough,
+    together.began_together,
+    connections.enough_ports,
     drivers.connections,
     drivers.handshakes,
     drivers.resumption,
@@ -55,7 +51,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     rows_changed.came_to_its_number,
     verification.unverified,
     *settings.CHECKS,
-    distance.distance,
+    network.distance,
     identity.answering,
     identity.listening,
     identity.server_library,
@@ -79,7 +75,7 @@ def judged(evidence: Evidence) -> TrialRecord:
 def judge(evidence: Evidence) -> Verdict:
     """Valid when every claim of the case is proved, invalid when one is disproved, else unknown."""
     if evidence.failure:
-        return Verdict(value="invalid", reasons=(*paths.ended_programs(evidence), evidence.failure))
+        return Verdict(value="invalid", reasons=(*network.ended_programs(evidence), evidence.failure))
     if evidence.ready is None or evidence.done is None or evidence.server is None:
         return Verdict(value="unknown", reasons=("the trial ended without its evidence",))
     complete = Complete(evidence.trial.case.levels, evidence.ready, evidence.done, evidence.server, evidence)

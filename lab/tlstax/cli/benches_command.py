@@ -22,14 +22,13 @@ from tlstax.cli.target_servers import external_url
 from tlstax.contract import HIGHEST_RATE_PER_S
 from tlstax.network.paths import pgbouncer
 from tlstax.report.formats.render import FORMATS, OF_BENCHES, BenchTopic, bench_report
-from tlstax.results.bench import BenchDocument
-from tlstax.results.document import RunDocument
+from tlstax.results.document import BenchDocument, RunDocument
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.store import open_store
 from tlstax.study.level_names import COUNT_LOCKS, DIRECT, PATHS, PGBOUNCERS, UNIX_SOCKET
-from tlstax.study.server_abilities import product_named
+from tlstax.study.product import product_named
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
 from tlstax.support.text import closest

@@ -13,7 +13,7 @@ from tlstax.cli.read_app import CompareOptions
 from tlstax.cli.streams import show_found, tell
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.terminal import printed_sections
-from tlstax.results.comparison import GateResult, GateVerdict, Measure
+from tlstax.results.document import GateResult, GateVerdict, Measure
 from tlstax.run.early_abort import unanswered
 from tlstax.stats.limits import Limits
 from tlstax.store import open_store

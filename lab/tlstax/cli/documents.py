@@ -20,9 +20,7 @@ from tlstax.machines.listing import MachineListing
 from tlstax.plan.order import Plan
 from tlstax.report.formats.render import BenchTopic
 from tlstax.report.run_tables import TABLES
-from tlstax.results.bench import BenchDocument
-from tlstax.results.comparison import GateResult, RunComparison
-from tlstax.results.document import RunDocument
+from tlstax.results.document import BenchDocument, GateResult, RunComparison, RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.rows import ToldOfRun

@@ -38,18 +38,22 @@ from tlstax.contract.job import (
     HIGHEST_RATE_PER_S,
     LONGEST_S,
     Account,
+    AuthMethod,
     ClosedLoop,
     DriverTerms,
     Endpoint,
     FullLoad,
     Job,
+    MySqlServer,
     OpenLoop,
+    PostgreSqlServer,
     Schedule,
+    Server,
+    SslNegotiation,
     StreamTerms,
     TcpEndpoint,
     UnixEndpoint,
 )
-from tlstax.contract.server import AuthMethod, MySqlServer, PostgreSqlServer, Server, SslNegotiation
 from tlstax.contract.tls import (
     Handshakes,
     Negotiated,

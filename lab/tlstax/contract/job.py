@@ -14,13 +14,45 @@ from pydantic import (
 
 from tlstax.contract.compression import Compression
 from tlstax.contract.frozen import Frozen
-from tlstax.contract.server import MySqlServer, Server
 from tlstax.contract.tls import (
     Tls,
 )
 from tlstax.contract.workload import (
     Workload,
 )
+
+AuthMethod = Literal["none", "password", "md5", "scram-sha-256", "scram-sha-256-plus"]
+"""A way of logging in to PostgreSQL, by its name in libpq's `require_auth`; the last, SCRAM bound to the TLS
+channel, has none there. `none` is a server that asks for nothing: trust, peer, or a certificate of the
+client's."""
+
+
+SslNegotiation = Literal["request", "direct"]
+"""How TLS begins at PostgreSQL: after the client's question and the server's answer, or at once."""
+
+
+class MySqlServer(Frozen):
+    """MySQL, or MariaDB, which speaks as it does."""
+
+    kind: Literal["mysql"] = "mysql"
+
+
+class PostgreSqlServer(Frozen):
+    """PostgreSQL, and what only it is told.
+
+    `ssl_negotiation` is how TLS begins: after the client's question and the server's answer (SSLRequest), or
+    at once. `require_auth` has the ways of logging in that are good enough; empty means whichever the server
+    asks for. SCRAM is bound to the TLS channel where the server offers it and `scram-sha-256-plus` is among
+    them, or none.
+    """
+
+    kind: Literal["postgresql"] = "postgresql"
+    ssl_negotiation: SslNegotiation = "request"
+    require_auth: tuple[AuthMethod, ...] = ()
+
+
+Server = Annotated[MySqlServer | PostgreSqlServer, Field(discriminator="kind")]
+
 
 HIGHEST_RATE_PER_S = 10_000_000
 """More operations a second than any client can start; a rate beyond it is a slip of the pen."""

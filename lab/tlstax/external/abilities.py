@@ -7,8 +7,7 @@ from tlstax.external.access import ExternalAccess
 from tlstax.products.external import external_product
 from tlstax.sql import answers
 from tlstax.sql.database import SqlError
-from tlstax.study.product import release_of
-from tlstax.study.server_abilities import ServerAbilities, of_postgresql
+from tlstax.study.product import ServerAbilities, of_postgresql, release_of
 from tlstax.support.errors import MachineFault
 
 

@@ -35,8 +35,7 @@ from tlstax.external.workload_guard import guard_of
 from tlstax.products.external import ExternalProduct, Lock
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
-from tlstax.sql.schema_objects import RECORD, Entry, Thing
-from tlstax.sql.table_marks import Mark, not_ours
+from tlstax.sql.ownership import RECORD, Entry, Mark, Thing, not_ours
 from tlstax.study.workloads import KEPT
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import enumerated

@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 
-from tlstax.observers.clock import CpuClock
+from tlstax.observers.process import CpuClock
 from tlstax.specimens.process_tree import ProcessTree, first_of
 from tlstax.sql import answering
 from tlstax.sql.answering import End

@@ -24,7 +24,7 @@ from tlstax.external.reading import (
     new_name,
     word_set,
 )
-from tlstax.sql.schema_objects import Thing
+from tlstax.sql.ownership import Thing
 
 _EXPRESSIONS: Final = word_set(
     "Select Union Except Intersect Subquery From Where Group Having Order Ordered Limit Offset Fetch",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from tlstax.sql.schema_objects import Kind, Thing
+from tlstax.sql.ownership import Kind, Thing
 
 
 class Refused(ValueError):

@@ -33,7 +33,7 @@ from tlstax.products.external import external_product
 from tlstax.products.product import Product, product_named
 from tlstax.records.trial import Specimen
 from tlstax.sql.database import Database, GuardedDatabase, SqlError
-from tlstax.sql.schema_objects import several
+from tlstax.sql.ownership import several
 from tlstax.sql.table_rows import TableContent
 from tlstax.study.product import Family, product_of
 from tlstax.study.workloads import KEPT, TABLES, Shape

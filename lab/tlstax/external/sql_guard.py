@@ -28,7 +28,7 @@ from tlstax.external.reading import (
     without_end,
 )
 from tlstax.external.sql_text import is_character_set
-from tlstax.sql.schema_objects import Thing
+from tlstax.sql.ownership import Thing
 
 ENGINES = sql_text.ENGINES
 

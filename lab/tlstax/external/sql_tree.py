@@ -27,7 +27,7 @@ from tlstax.external.reading import (
     word_set,
 )
 from tlstax.external.sql_text import is_character_set
-from tlstax.sql.schema_objects import Thing
+from tlstax.sql.ownership import Thing
 
 _EXPRESSIONS = word_set(
     "Select Union Except Intersect Subquery From Where Group Having Order Ordered Limit Offset Join",

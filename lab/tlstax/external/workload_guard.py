@@ -15,7 +15,7 @@ from tlstax.external.reading import NUMBER_VALUE, TEXT_VALUE, Creation, Place, R
 from tlstax.products.external import ExternalProduct
 from tlstax.products.product import Product
 from tlstax.sql.database import Database
-from tlstax.sql.schema_objects import Thing
+from tlstax.sql.ownership import Thing
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import (
     TABLE,

@@ -19,8 +19,8 @@ from tlstax.specimens.sessions import open_session
 from tlstax.study import Study
 from tlstax.study.needs import server_choices
 from tlstax.support import trusted
-from tlstax.support.checkout import REQUIREMENTS, ROOT, files
 from tlstax.support.directories import cache_dir, ensure_directory
+from tlstax.support.installation import REQUIREMENTS, ROOT, files
 
 CHUNK_BYTES = 8 << 20
 DOWNLOAD_S = 600.0

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from tlstax.mysql.database import NO_SUCH_TABLE, TABLE_EXISTS, error_number
 from tlstax.mysql.schema import quoted
-from tlstax.sql import answers, ownership_rows
+from tlstax.sql import answers, ownership
 from tlstax.sql.database import Database, SqlError
-from tlstax.sql.schema_objects import RECORD, Entry
+from tlstax.sql.ownership import RECORD, Entry
 
 LEASE_S = 15 * 60
 """How long a run counts as being at work after its last row."""
@@ -69,7 +69,7 @@ def has(database: Database, schema: str, run: str) -> bool | None:
 
 def is_empty(database: Database, schema: str) -> bool:
     """Whether it has no entry at all."""
-    return ownership_rows.is_empty(database, _in(schema))
+    return ownership.is_empty(database, _in(schema))
 
 
 def busy_elsewhere_s(database: Database, schema: str, node: str) -> int:
@@ -94,9 +94,9 @@ def busy_elsewhere_s(database: Database, schema: str, node: str) -> int:
 
 def entries(database: Database, schema: str) -> list[Entry]:
     """All entries, of whichever run, in the order in which they were added."""
-    return ownership_rows.entries(database, _in(schema))
+    return ownership.entries(database, _in(schema))
 
 
 def claimed_things(database: Database, schema: str) -> list[tuple[str, str, str]]:
     """Kind, name and sign in each row of a table of this name, whoever made it; none where it has none."""
-    return ownership_rows.claimed_things(database, _in(schema))
+    return ownership.claimed_things(database, _in(schema))

@@ -20,7 +20,7 @@ from typing import get_args
 from tlstax.mysql.database import NO_SUCH_COLUMN, REFERRED_TO, SCHEMA_EXISTS, UNKNOWN_SCHEMA, error_number
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
-from tlstax.sql.schema_objects import Kind, Named, Thing, several
+from tlstax.sql.ownership import Kind, Named, Thing, several
 
 
 def own_name(database: Database, schema: str) -> str:  # noqa: ARG001 (the connection has logged in to it)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from tlstax.records.trial import TableState
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
-from tlstax.sql.table_marks import PRIVATE, Mark, not_ours
+from tlstax.sql.ownership import PRIVATE, Mark, not_ours
 from tlstax.sql.table_rows import LAYOUTS, Row, TableContent
 from tlstax.study import workloads
 from tlstax.study.workloads import KEPT, Shape

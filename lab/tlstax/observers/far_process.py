@@ -20,10 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self
 
-from tlstax.observers.clock import Clock
 from tlstax.observers.counters import Readings
 from tlstax.observers.perf_events import Reading
-from tlstax.observers.process import CpuReading, Threads
+from tlstax.observers.process import Clock, CpuReading, Threads
 from tlstax.records.window import CpuSource
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import MachineFault, UserMistake

@@ -27,11 +27,10 @@ from types import TracebackType
 from typing import Self
 
 from tlstax.observers import process
-from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
 from tlstax.observers.perf_events import TASK_CLOCK, open_event, read_event
-from tlstax.observers.process import ROOT, CpuReading, ProcessMemory, Threads, read_threads
-from tlstax.observers.sides import Side
+from tlstax.observers.process import ROOT, Clock, CpuClock, CpuReading, ProcessMemory, Threads, read_threads
+from tlstax.observers.window import Side
 from tlstax.records.window import CpuSource
 from tlstax.specimens.process_tree import ProcessTree
 from tlstax.specimens.processes import stat_of

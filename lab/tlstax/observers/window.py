@@ -1,4 +1,9 @@
-"""Everything that is watched over a measured window, read in one order by whoever measures."""
+"""Everything that is watched over a measured window, read in one order by whoever measures.
+
+That is both sides, each a process of this machine or of another one, and what a network stack has sent and
+received. Its counts are of a whole network namespace, so of whatever else talks there too: of the machine's,
+or of the place that a distance gives the client, which is its own.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +15,167 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from tlstax.observers import process
-from tlstax.observers.counters import Readings, counted
-from tlstax.observers.process import CpuReading, Threads, cpu_between, threads_between
+from tlstax.observers.counters import Counters, Readings, counted
+from tlstax.observers.far_process import FarProcess
+from tlstax.observers.process import (
+    ROOT,
+    CpuReading,
+    ProcessMemory,
+    Threads,
+    cpu_between,
+    read_threads,
+    threads_between,
+)
 from tlstax.observers.processors import CpuSeries
 from tlstax.observers.profiler import Profiler, Sampled
-from tlstax.observers.sides import Side
-from tlstax.observers.wire import read_wire, wire_between
+from tlstax.plan.addresses import DEVICE
 from tlstax.records.trial import ServerCpu
-from tlstax.records.window import ProcessUse, Window, WireUse
+from tlstax.records.window import CpuSource, ProcessUse, Window, WireUse
 from tlstax.sql.facts import changed_counters
+from tlstax.support.text import integer, natural
 
-ROOT = Path("/")
+
+@dataclass(frozen=True)
+class Side:
+    """A process here, and its counters where it has some; `pid` is None where it is out of reach."""
+
+    pid: int | None
+    counters: Counters | None = None
+
+    @property
+    def cpu_source(self) -> CpuSource | None:
+        """What tells the CPU time of several processes; None of one."""
+        return None
+
+    def count_processes(self) -> int | None:
+        """How many processes they are; None where it is one by its nature."""
+        return None
+
+    def read_cpu(self) -> CpuReading | None:
+        """Its CPU time; None where it is out of reach."""
+        return process.read_cpu(self.pid) if self.pid else None
+
+    def read_counters(self) -> Readings:
+        """What the processor has counted of it; empty where nothing is counted."""
+        return self.counters.read() if self.counters else {}
+
+    def read_threads(self, root: Path = ROOT) -> Threads | None:
+        """What the kernel has counted of its threads; None where it is out of reach."""
+        return read_threads(self.pid, root) if self.pid else None
+
+    def read_rss_bytes(self) -> int | None:
+        """Its resident memory; None where it is out of reach."""
+        return process.read_rss_bytes(self.pid) if self.pid else None
+
+    def read_memory(self, root: Path = ROOT) -> ProcessMemory | None:
+        """What it holds, page by page; None where it is out of reach."""
+        return process.read_memory(self.pid, root)
+
+
+@dataclass(frozen=True)
+class FarSide(Side):
+    """A process elsewhere, asked in a round trip. MachineFault where it no longer answers."""
+
+    far: FarProcess | None = None
+
+    @property
+    def cpu_source(self) -> CpuSource | None:
+        """What tells the CPU time of several processes there; None of one."""
+        return self.far.cpu_source if self.far else None
+
+    def count_processes(self) -> int | None:
+        """How many processes they are; None where it is one by its nature."""
+        return self.far.use().processes if self.far and self.far.cpu_source else None
+
+    def read_cpu(self) -> CpuReading | None:
+        """Its CPU time."""
+        return self.far.use().cpu if self.far else None
+
+    def read_counters(self) -> Readings:
+        """What the processor has counted of it, where the kernel there lets this user count."""
+        return self.far.use().counters if self.far else {}
+
+    def read_threads(self, root: Path = ROOT) -> Threads | None:  # noqa: ARG002 (its files are not here)
+        """What the kernel there has counted of its threads."""
+        return self.far.use().threads if self.far else None
+
+    def read_rss_bytes(self) -> int | None:
+        """Its resident memory."""
+        return self.far.rss_bytes() if self.far else None
+
+    def read_memory(self, root: Path = ROOT) -> ProcessMemory | None:  # noqa: ARG002 (its files are not here)
+        """Its resident memory and its threads; shared pages are not told apart from there."""
+        if self.far is None:
+            return None
+        return ProcessMemory(self.far.rss_bytes(), None, len(self.far.use().threads.context_switches))
+
+
+def read_wire(pid: int | None = None, root: Path = ROOT) -> WireUse | None:
+    """Everything since boot where this process is; None where the kernel does not report it.
+
+    /proc/PID/net/snmp has a line of names and a line of values for each protocol, as has netstat beside it
+    for what is Linux's own; /proc/PID/net/dev a line for each device, whose first field is the bytes
+    received, and whose ninth those sent (proc(5)). Each byte is counted once.
+    """
+    place = root / "proc" / ("self" if pid is None else str(pid)) / "net"
+    tcp, more = _counts(_text(place / "snmp"), "Tcp:"), _counts(_text(place / "netstat"), "TcpExt:")
+    if not {"InSegs", "OutSegs", "RetransSegs"} <= tcp.keys():
+        return None
+    devices = _devices(_text(place / "dev"))
+    distance = devices.get(DEVICE)
+    return WireUse(
+        tcp_segments_sent=tcp["OutSegs"],
+        tcp_segments_received=tcp["InSegs"],
+        tcp_segments_retransmitted=tcp["RetransSegs"],
+        tcp_segments_arrived_twice=more.get("TCPDSACKRecvSegs"),
+        loopback_bytes=devices["lo"][0] if "lo" in devices else None,
+        distance_bytes=sum(distance) if distance else None,
+    )
+
+
+def wire_between(before: WireUse | None, after: WireUse | None) -> WireUse | None:
+    """What was sent and received between two readings."""
+    if before is None or after is None:
+        return None
+    return WireUse(
+        tcp_segments_sent=after.tcp_segments_sent - before.tcp_segments_sent,
+        tcp_segments_received=after.tcp_segments_received - before.tcp_segments_received,
+        tcp_segments_retransmitted=after.tcp_segments_retransmitted - before.tcp_segments_retransmitted,
+        tcp_segments_arrived_twice=_between(
+            before.tcp_segments_arrived_twice, after.tcp_segments_arrived_twice
+        ),
+        loopback_bytes=_between(before.loopback_bytes, after.loopback_bytes),
+        distance_bytes=_between(before.distance_bytes, after.distance_bytes),
+    )
+
+
+def _between(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
+
+
+def _counts(text: str, protocol: str) -> dict[str, int]:
+    lines = [line.split()[1:] for line in text.splitlines() if line.startswith(protocol)]
+    if len(lines) != 2:
+        return {}
+    return {name: integer(value) or 0 for name, value in zip(*lines, strict=False)}
+
+
+def _devices(text: str) -> dict[str, tuple[int, int]]:
+    """Bytes received and sent, by device."""
+    devices = {}
+    for line in text.splitlines():
+        device, colon, counts = line.partition(":")
+        fields = counts.split()
+        if colon and len(fields) > 8:
+            devices[device.strip()] = natural(fields[0]) or 0, natural(fields[8]) or 0
+    return devices
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("ascii")
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True)

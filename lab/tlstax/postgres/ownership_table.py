@@ -9,9 +9,9 @@ from typing import Final
 
 from tlstax.postgres.database import is_no_such_table, is_table_exists, is_unknown_schema
 from tlstax.postgres.schema import quoted_table
-from tlstax.sql import answers, ownership_rows
+from tlstax.sql import answers, ownership
 from tlstax.sql.database import Database, SqlError
-from tlstax.sql.schema_objects import RECORD, Entry
+from tlstax.sql.ownership import RECORD, Entry
 
 _COLUMNS: Final = (
     "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run text NOT NULL, step text NOT NULL,"
@@ -62,7 +62,7 @@ def has(database: Database, schema: str, run: str) -> bool | None:
 
 def is_empty(database: Database, schema: str) -> bool:
     """Whether it has no entry at all."""
-    return ownership_rows.is_empty(database, quoted_table(schema, RECORD))
+    return ownership.is_empty(database, quoted_table(schema, RECORD))
 
 
 def busy_elsewhere_s(database: Database, schema: str, node: str) -> int:  # noqa: ARG001
@@ -72,9 +72,9 @@ def busy_elsewhere_s(database: Database, schema: str, node: str) -> int:  # noqa
 
 def entries(database: Database, schema: str) -> list[Entry]:
     """All entries, of whichever run, in the order in which they were added."""
-    return ownership_rows.entries(database, quoted_table(schema, RECORD))
+    return ownership.entries(database, quoted_table(schema, RECORD))
 
 
 def claimed_things(database: Database, schema: str) -> list[tuple[str, str, str]]:
     """Kind, name and sign in each row of a table of this name, whoever made it; none where it has none."""
-    return ownership_rows.claimed_things(database, quoted_table(schema, RECORD))
+    return ownership.claimed_things(database, quoted_table(schema, RECORD))

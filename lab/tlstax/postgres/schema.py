@@ -17,7 +17,7 @@ from typing import Final
 from tlstax.postgres.database import is_object_exists, is_referred_to
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
-from tlstax.sql.schema_objects import Kind, Named, Thing, several
+from tlstax.sql.ownership import Kind, Named, Thing, several
 from tlstax.support.errors import UserMistake
 
 KINDS: Final[tuple[Kind, ...]] = ("TABLE",)

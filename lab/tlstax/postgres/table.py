@@ -20,7 +20,7 @@ from tlstax.postgres.database import PostgresDatabase, apart
 from tlstax.records.trial import TableState
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
-from tlstax.sql.table_marks import PRIVATE, Mark, not_ours
+from tlstax.sql.ownership import PRIVATE, Mark, not_ours
 from tlstax.sql.table_rows import LAYOUTS, Row, TableContent
 from tlstax.study.workloads import KEPT, Shape
 from tlstax.support.errors import UserMistake

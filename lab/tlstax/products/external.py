@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from tlstax.products.product import Product, product_named
 from tlstax.sql.database import Database, GuardedDatabase
 from tlstax.sql.facts import Connected
-from tlstax.sql.schema_objects import Entry, Kind, Named, Thing
+from tlstax.sql.ownership import Entry, Kind, Named, Thing
 from tlstax.study.product import Family
 
 

@@ -19,7 +19,7 @@ from tlstax.sql.answering import Answering, Listener
 from tlstax.sql.credentials import Credentials
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.facts import ConnectionLimits, Identity, Terms, TlsFacts, Traffic
-from tlstax.sql.table_marks import PRIVATE, Mark
+from tlstax.sql.ownership import PRIVATE, Mark
 from tlstax.sql.table_rows import TableContent
 from tlstax.study.client_kinds import Copied
 from tlstax.study.product import ProductName

@@ -21,8 +21,7 @@ from typing import Literal
 
 from tlstax.records.trial import StoredRun
 from tlstax.records.window import CpuTicks
-from tlstax.results.bench import BenchDocument
-from tlstax.results.document import RunDocument
+from tlstax.results.document import BenchDocument, RunDocument
 from tlstax.results.rows import Row, text_of
 from tlstax.stats.series import BlockRow
 from tlstax.stats.wording import told_by

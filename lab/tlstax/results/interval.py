@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Literal
 
-from tlstax.contract.frozen import Frozen
+from tlstax.contract import Frozen
 
 Judgement = Literal["higher", "lower", "alike", "inconclusive"]
 """Of a figure beside another one, by the one rule of `stats/judgements.py`."""

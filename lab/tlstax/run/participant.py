@@ -10,10 +10,9 @@ from typing import TypedDict
 from tlstax.clients.process import Client
 from tlstax.contract import Counts, FullLoad, FullLoadSpan, Job, Slice
 from tlstax.observers import process
-from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
-from tlstax.observers.sides import Side
-from tlstax.observers.window import Watch
+from tlstax.observers.process import CpuClock
+from tlstax.observers.window import Side, Watch
 from tlstax.plan import turns
 from tlstax.plan.jobs import comes_and_goes
 from tlstax.plan.sittings import Sitting

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from tlstax.observers.clock import CpuClock
-from tlstax.observers.process import mapped_faults
+from tlstax.observers.process import CpuClock, mapped_faults
 from tlstax.observers.symbols import Function, Symbols
 from tlstax.records.window import Burned, LockCounts, LockSite
 from tlstax.run.bench import Bench

@@ -10,8 +10,7 @@ from tlstax.contract import Done, Job
 from tlstax.network.tap.opening import capturing
 from tlstax.observers import process
 from tlstax.observers.profiler import Profiler
-from tlstax.observers.sides import Side
-from tlstax.observers.window import Watch
+from tlstax.observers.window import Side, Watch
 from tlstax.plan.jobs import comes_and_goes
 from tlstax.plan.turns import STORM_ROUND_S
 from tlstax.records.trial import Trial, TrialRecord

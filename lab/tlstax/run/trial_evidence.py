@@ -18,8 +18,7 @@ from tlstax.network.tap.opening import Captured
 from tlstax.observers import process
 from tlstax.observers.counters import Counters
 from tlstax.observers.profiler import Sampled
-from tlstax.observers.sides import Side
-from tlstax.observers.window import Watched
+from tlstax.observers.window import Side, Watched
 from tlstax.plan.jobs import longest_warmup_s
 from tlstax.records.trial import (
     ConnectionsSeen,

@@ -19,9 +19,9 @@ from tlstax.specimens import manifest as manifests
 from tlstax.specimens.manifest import Manifest, Part
 from tlstax.specimens.recipe import CSource, Recipe
 from tlstax.specimens.sources.tool import Place, unpack_tar
-from tlstax.support.checkout import ROOT
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+from tlstax.support.installation import ROOT
 
 CONTENTS = "bundle.txt"
 SUMS = "SHA256SUMS"

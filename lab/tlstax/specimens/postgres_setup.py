@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tlstax.postgres import accounts, login_log
-from tlstax.specimens import unprivileged
+from tlstax.specimens import processes
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site
 from tlstax.sql.credentials import Credentials
 from tlstax.study.level_names import PRIVATE_CLIENT
@@ -64,14 +64,14 @@ class PostgreSql:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._user = unprivileged.user("PostgreSQL")
+        self._user = processes.unprivileged_user("PostgreSQL")
 
     def prepare(self) -> None:
         """Its data's directory, and what its user must own."""
         self._site.data_directory.mkdir(mode=0o700)
         if self._site.build.root is not None:
             self._write_programs()
-        unprivileged.give_away(self._site.directory, self._user)
+        processes.give_away(self._site.directory, self._user)
 
     def account_statements(self, credentials: Credentials) -> list[str]:
         """The administrator comes over the socket only, as the file of hosts says."""
@@ -130,7 +130,7 @@ class PostgreSql:
 
     def command(self, command: Sequence[str]) -> list[str]:
         """As another user where the laboratory is root."""
-        return [*unprivileged.entering(self._user), *command]
+        return [*processes.entering(self._user), *command]
 
     def socket_path(self, port: int) -> Path:
         """In its directory, named for its port."""

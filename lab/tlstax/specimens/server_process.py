@@ -1,4 +1,4 @@
-"""The process of a private server: its directory, its birth, its pauses and its end."""
+"""The process of a private server: how its product is set up, its birth, its pauses and its end."""
 
 from __future__ import annotations
 
@@ -7,23 +7,98 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
-from tlstax.specimens import initial_data, loading, processes, server_settings, shared_memory
+from tlstax.specimens import initial_data, loading, processes, server_settings, sessions
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.initial_data import InitialData
 from tlstax.specimens.process_tree import ProcessTree, Warden
 from tlstax.specimens.processes import free_ports, log_bytes, log_reason, log_tail
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site
-from tlstax.specimens.server_setup import setup_of
 from tlstax.specimens.sessions import Session
 from tlstax.specimens.shared_pages import BURN_VARIABLE, LOCKS_VARIABLE, BurnPage, LockPage
 from tlstax.sql.credentials import Credentials
 from tlstax.study import cpu_features
+from tlstax.study.product import ProductName
 from tlstax.support import directories, here
 from tlstax.support.errors import MachineFault
+
+
+class ServerSetup(Protocol):
+    """The files, programs and options of one server at its site.
+
+    The process calls `prepare`, carries out the `errands` (or copies what is kept of them), and starts the
+    server: the first time with `first_options` too.
+    """
+
+    def prepare(self) -> None:
+        """Make what has to be there before any of its programs runs. MachineFault where that cannot be."""
+        ...
+
+    def account_statements(self, credentials: Credentials) -> list[str]:
+        """SQL that makes the accounts, one statement each, for the site's `accounts_file`."""
+        ...
+
+    def errands(self) -> Iterator[Errand]:
+        """The programs that make its data, and end; each is asked for when the one before has succeeded.
+
+        None of them takes a login, or opens a socket that others reach.
+        """
+        ...
+
+    def kept_data(self) -> InitialData | None:
+        """Where what the errands make is kept for all servers that are set up alike; None where it is not."""
+        ...
+
+    def first_options(self) -> list[str]:
+        """Options of the first start alone."""
+        ...
+
+    def options(self, port: int) -> list[str]:
+        """Options of every start, for a server that listens on this port."""
+        ...
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """The command by which one of its programs runs as the user that the product demands."""
+        ...
+
+    def socket_path(self, port: int) -> Path:
+        """The Unix socket that it listens on."""
+        ...
+
+
+def setup_of(site: Site) -> ServerSetup:
+    """How the server of this site is set up."""
+    return _SETUPS[site.build.flavour](site)
+
+
+def _mysql(site: Site) -> ServerSetup:
+    from tlstax.specimens import mysql_setup  # noqa: PLC0415 (with the product's room, for its servers alone)
+
+    return mysql_setup.of_mysql(site)
+
+
+def _mariadb(site: Site) -> ServerSetup:
+    from tlstax.specimens import mysql_setup  # noqa: PLC0415 (the same)
+
+    return mysql_setup.MariaDb(site)
+
+
+def _postgresql(site: Site) -> ServerSetup:
+    from tlstax.specimens import postgres_setup  # noqa: PLC0415 (the same)
+
+    return postgres_setup.PostgreSql(site)
+
+
+_SETUPS: Mapping[ProductName, Callable[[Site], ServerSetup]] = {
+    "mysql": _mysql,
+    "mariadb": _mariadb,
+    "postgresql": _postgresql,
+}
+
 
 PORT_ATTEMPTS = 5
 POLL_S = 0.05
@@ -162,7 +237,7 @@ class ServerProcess:
         child, self._child = self._child, None
         if child is not None:
             self._end(child)
-        shared_memory.remove_left_in(self.directory)
+        sessions.remove_shared_memory(self.directory)
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         if self._tree is not None:

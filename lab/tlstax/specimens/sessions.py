@@ -5,11 +5,17 @@ flock(2) for the life of the process, and the kernel gives the lock up however t
 session that is opened therefore knows a stale directory by its free lock: it kills the servers that are
 recorded there and still run, and removes the directory, with the shared memory of which its files tell and
 the control groups of processes that are gone.
+
+Shared memory of System V belongs to no directory. PostgreSQL has a small segment of it, by which it knows
+another server on the same data, and removes it when it ends in order. Which one it is stands in the file
+`postmaster.pid` of its data (PostgreSQL documentation, "Shared Memory and Semaphores";
+src/include/utils/pidfile.h: the seventh line has key and id).
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import json
 import os
@@ -21,9 +27,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from tlstax.specimens import control_group, process_tree, processes, shared_memory
+from tlstax.specimens import process_tree, processes
 from tlstax.support import directories, here, temporary
 from tlstax.support.errors import MachineFault
+from tlstax.support.text import natural
 
 UNIX_SOCKET_PATH_BYTES = 104
 """A Unix socket's path must be shorter: 108 bytes on Linux (unix(7)), 104 elsewhere."""
@@ -82,7 +89,7 @@ def open_session() -> Session:
     parent = directories.sessions_dir()
     with _exclusively(parent):
         _remove_stale(parent)
-        control_group.remove_left()
+        process_tree.remove_left_groups()
         path = parent / secrets.token_hex(4)
         check_socket_path(path / "1" / LONGEST_SOCKET)
         path.mkdir(mode=0o700)
@@ -127,9 +134,57 @@ def _clear(path: Path) -> None:
     for file in sorted((path / "processes").glob("*")):
         with contextlib.suppress(ValueError, TypeError, OSError):
             processes.kill_if_same(processes.ProcessIdentity(**json.loads(file.read_text(encoding="ascii"))))
-    shared_memory.remove_left_in(path)
+    remove_shared_memory(path)
     shutil.rmtree(path, ignore_errors=True)
 
 
 def _process_file(path: Path, pid: int) -> Path:
     return path / "processes" / str(pid)
+
+
+SEGMENTS = Path("/proc/sysvipc/shm")
+"""All segments of this machine or container, one a line, under names (proc(5))."""
+
+_FILE = "data/postmaster.pid"
+_OWNER_LINE, _KEY_LINE = 0, 6
+_REMOVE = 0
+"""IPC_RMID of <linux/ipc.h>."""
+
+
+def remove_shared_memory(directory: Path) -> None:
+    """Remove the segments of servers whose data is below a directory, once none of them runs any more.
+
+    Those below are the directory's own data, or of a directory in it. A segment is gone when the last process
+    that has it is (shmctl(2), IPC_RMID). One that another program has made is left alone, whatever its
+    number. The file goes too: the next server on these data would ask whether its process runs.
+    """
+    for file in (directory / _FILE, *directory.glob(f"*/{_FILE}")):
+        segment = _segment_of(file)
+        if segment is not None and segment in set(_segments()):
+            ctypes.CDLL(None).shmctl(int(segment[1]), _REMOVE, None)
+        file.unlink(missing_ok=True)
+
+
+def _segment_of(file: Path) -> tuple[str, str, str] | None:
+    """Key, id and the process that made it; None where the file was not written to its end."""
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    words = lines[_KEY_LINE].split() if len(lines) > _KEY_LINE else []
+    if len(words) != 2 or not all(natural(word) is not None for word in words):
+        return None
+    # A server without clients, which makes the data, writes its process id as a negative number.
+    return words[0], words[1], lines[_OWNER_LINE].strip().lstrip("-")
+
+
+def _segments() -> Iterator[tuple[str, str, str]]:
+    """Key, id and maker of every segment; none where the kernel has none of System V."""
+    try:
+        lines = SEGMENTS.read_text("ascii").splitlines()
+    except OSError:
+        return
+    names = lines[0].split()
+    for line in lines[1:]:
+        fields = dict(zip(names, line.split(), strict=False))
+        yield fields["key"], fields["shmid"], fields["cpid"]

@@ -20,7 +20,7 @@ from platform import machine
 
 from tlstax.specimens import carried
 from tlstax.specimens import manifest as manifests
-from tlstax.specimens.driver_recipes import gone_runtime
+from tlstax.specimens.catalogue import gone_runtime
 from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
 from tlstax.specimens.progress import Progress, Reporter, reporter
 from tlstax.specimens.recipe import (

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from tlstax.results.comparison import GateVerdict
+from tlstax.results.document import GateVerdict
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study.outcomes import OUTCOMES

@@ -10,14 +10,12 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
-from tlstax.study import unset_options
 from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds import Wanted
 from tlstax.study.factors import CaseLevels, Choice, whys_not, within
-from tlstax.study.level_names import Level, Levels
-from tlstax.study.product import DEFAULT, ProductName
+from tlstax.study.level_names import OPTION, UNSET, Level, Levels
+from tlstax.study.product import DEFAULT, UNNAMED, ProductName, ServerAbilities, abilities_named
 from tlstax.study.published import ALIKE_WITHIN, GrowthClaim, ProcessorTable, Published, Statement, TimeTable
-from tlstax.study.server_abilities import UNNAMED, ServerAbilities, abilities_named
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.text import closest
 
@@ -192,7 +190,7 @@ class Study(Frozen):
     @classmethod
     def _with_options_unset(cls, study: object) -> object:
         """A bundle need not name the options that its driver is not given."""
-        return unset_options.filled(study)
+        return filled(study)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """The study with these changes, whose cases are its own."""
@@ -445,3 +443,32 @@ def _key(levels: Levels) -> tuple[tuple[str, Level], ...]:
 def listed(levels: Sequence[Level]) -> str:
     """Levels for a sentence: "1, 8, 64"."""
     return ", ".join(str(level) for level in levels)
+
+
+def filled(study: object) -> object:
+    """A study as it was written, each of whose bundles, and what names one, has every option that any has.
+
+    What is no study at all is given back as it is, to be refused by its types.
+    """
+    if not isinstance(study, Mapping):
+        return study
+    treatments = study.get("treatments", ())
+    if not isinstance(treatments, Sequence) or not all(isinstance(one, Mapping) for one in treatments):
+        return study
+    options = {name: UNSET for one in treatments for name in one if str(name).startswith(OPTION)}
+    if not options:
+        return study
+    changed: dict[object, object] = {**study, "treatments": tuple({**options, **one} for one in treatments)}
+    if isinstance(baseline := study.get("baseline"), Mapping):
+        changed["baseline"] = {**options, **baseline}
+    published = study.get("published", ())
+    if isinstance(published, Sequence):
+        changed["published"] = tuple(_beside(figure, options) for figure in published)
+    return changed
+
+
+def _beside(figure: object, options: Mapping[str, str]) -> object:
+    """A published figure whose place names the case that stands in for it by its options too."""
+    if not isinstance(figure, Mapping) or not isinstance(beside := figure.get("beside"), Mapping):
+        return figure
+    return {**figure, "beside": {**options, **beside}}

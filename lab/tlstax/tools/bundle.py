@@ -27,9 +27,9 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.progress import Reporter, megabytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.sources import tool
-from tlstax.support.checkout import PROGRAM, ROOT, files
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+from tlstax.support.installation import PROGRAM, ROOT, files
 from tlstax.tools import python_packages
 
 ENGINE = "engine"

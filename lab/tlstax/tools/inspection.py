@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 from tlstax.contract import Account, Endpoint, PostgreSqlServer, TlsOn
-from tlstax.contract.server import Server
+from tlstax.contract.job import Server
 from tlstax.external import connection as external_connection
 from tlstax.external import failures
 from tlstax.external.access import ExternalAccess

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.sources import tool
-from tlstax.support.checkout import REQUIREMENTS
+from tlstax.support.installation import REQUIREMENTS
 
 DOWNLOAD_S = 1800.0
 OLDEST_PYTHON, NEWEST_PYTHON = 11, 14

@@ -20,7 +20,7 @@ from tlstax.contract import (
     TlsView,
     Workload,
 )
-from tlstax.contract.server import MySqlServer, PostgreSqlServer, Server
+from tlstax.contract.job import MySqlServer, PostgreSqlServer, Server
 from tlstax.mysql.session import ASKS_NOTHING
 from tlstax.results.inspection import Asked, ConnectPhase, Topic
 from tlstax.stats import histograms

@@ -14,8 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from tlstax.records.trial import StoredRun
-from tlstax.results.comparison import GateResult
-from tlstax.results.document import RunDocument
+from tlstax.results.document import GateResult, RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.stats.judgements import judge

@@ -5,9 +5,9 @@ from __future__ import annotations
 from captured_runs import captured_record
 from check_by_check import doubts
 from tlstax.checks import judge
-from tlstax.checks.captured import crossed
+from tlstax.checks.network import crossed
 from tlstax.contract import TlsUnset
-from tlstax.contract.server import PostgreSqlServer
+from tlstax.contract.job import PostgreSqlServer
 from tlstax.plan.order import cases
 from tlstax.records.capture import Capture
 from tlstax.records.trial import Trial, TrialRecord

@@ -12,7 +12,7 @@ from fake_trials import fake_record, tax_truth
 from shared_runs import shared_run
 from tlstax.checks import judged
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.checks.distance import distance, longest_ms, shortest_ms
+from tlstax.checks.network import distance, longest_ms, shortest_ms
 from tlstax.contract import TcpEndpoint, UnixEndpoint
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial

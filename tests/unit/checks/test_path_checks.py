@@ -8,7 +8,7 @@ import pytest
 
 from check_by_check import doubts
 from fake_trials import fake_record, tax_truth
-from tlstax.checks.paths import NAGLE, ended_programs, way
+from tlstax.checks.network import NAGLE, ended_programs, way
 from tlstax.contract import UnixEndpoint
 from tlstax.plan.order import cases
 from tlstax.records.trial import ServerClaim, Trial, TrialRecord

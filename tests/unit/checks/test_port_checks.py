@@ -7,7 +7,7 @@ from test_checks import PLAIN, record_of
 
 from check_by_check import doubts
 from tlstax.checks import judge
-from tlstax.checks.ports import enough
+from tlstax.checks.connections import enough_ports
 from tlstax.records.trial import TrialRecord
 from tlstax.records.window import PortUse
 
@@ -26,11 +26,11 @@ def with_ports(waiting: int, connections: int = 1) -> TrialRecord:
 def test_ports_run_short_for_who_makes_connections(
     waiting: int, connections: int, *, is_enough: bool
 ) -> None:
-    assert (doubts(enough, with_ports(waiting, connections)) == []) is is_enough
+    assert (doubts(enough_ports, with_ports(waiting, connections)) == []) is is_enough
 
 
 def test_what_is_wrong_and_what_helps_is_said() -> None:
-    assert doubts(enough, with_ports(14_116)) == [
+    assert doubts(enough_ports, with_ports(14_116)) == [
         (
             "invalid",
             "14,116 of the client's 28,000 ports were still kept by closed connections, for a minute each, "
@@ -42,4 +42,4 @@ def test_what_is_wrong_and_what_helps_is_said() -> None:
 
 
 def test_where_ports_do_not_matter_nothing_is_said() -> None:
-    assert doubts(enough, record_of(PLAIN)) == []
+    assert doubts(enough_ports, record_of(PLAIN)) == []

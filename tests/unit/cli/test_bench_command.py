@@ -13,7 +13,7 @@ from tlstax.cli import benches_command as benches
 from tlstax.cli.benches_command import bench_command
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.options import BenchOptions
-from tlstax.results.bench import BenchDocument, BenchStatus
+from tlstax.results.document import BenchDocument, BenchStatus
 from tlstax.results.rows import Row, Told
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.topics.core.section import Section

@@ -17,8 +17,7 @@ from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.specimens import manifest, shelf
-from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.driver_recipes import RUN
+from tlstax.specimens.catalogue import RECIPES, RUN
 from tlstax.specimens.manifest import TREE
 from tlstax.specimens.recipe import Recipe
 from tlstax.store import Store

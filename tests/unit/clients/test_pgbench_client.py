@@ -22,7 +22,7 @@ from tlstax.contract import (
     UnixEndpoint,
     Workload,
 )
-from tlstax.contract.server import MySqlServer, PostgreSqlServer
+from tlstax.contract.job import MySqlServer, PostgreSqlServer
 from tlstax.study.workloads import statements
 
 TABLE, ROWS = "sbtest1", 1000

@@ -22,7 +22,7 @@ from tlstax.clients.streams.received import (
     rows_of_inserts,
 )
 from tlstax.contract import Account, Job, StreamTerms, TcpEndpoint, TlsOff, TlsOn
-from tlstax.contract.server import MySqlServer, PostgreSqlServer
+from tlstax.contract.job import MySqlServer, PostgreSqlServer
 from tlstax.study.client_kinds import STREAMS
 from tlstax.study.workloads import statements
 

@@ -10,7 +10,7 @@ import pytest
 
 from tlstax.external import postgres_guard
 from tlstax.external.reading import NUMBER_VALUE, TEXT_VALUE, Creation, Place, Reading, Refused
-from tlstax.sql.schema_objects import Thing
+from tlstax.sql.ownership import Thing
 
 
 def read(statement: str, place: Place = "prepare") -> Reading:

@@ -6,7 +6,7 @@ import pytest
 
 from tlstax.external import sql_guard
 from tlstax.external.reading import Creation, Place, Reading, Refused
-from tlstax.sql.schema_objects import Thing
+from tlstax.sql.ownership import Thing
 
 MARK = "tlstax 1f"
 

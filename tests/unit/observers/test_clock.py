@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tlstax.observers import clock
-from tlstax.observers.clock import CpuClock
+from tlstax.observers import process
+from tlstax.observers.process import CpuClock
 
 
 class Used(CpuClock):
@@ -25,8 +25,8 @@ class Used(CpuClock):
 def _time_is_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A millisecond passes with every look at the time."""
     times_s = iter(number / 1000 for number in range(1000))
-    monkeypatch.setattr(clock.time, "monotonic", lambda: next(times_s))
-    monkeypatch.setattr(clock.time, "sleep", lambda _s: None)
+    monkeypatch.setattr(process.time, "monotonic", lambda: next(times_s))
+    monkeypatch.setattr(process.time, "sleep", lambda _s: None)
 
 
 def test_where_connections_are_kept_it_is_read_once() -> None:
@@ -41,4 +41,4 @@ def test_it_is_read_again_until_it_stands_still_and_what_it_went_on_for_is_known
 
 def test_a_server_that_never_rests_is_not_waited_for_any_longer() -> None:
     now_us, went_on_s = Used([1_000.0 * number for number in range(1000)]).read_settled(comes_and_goes=True)
-    assert (now_us, went_on_s) == (50_000.0, pytest.approx(clock.LONGEST_SETTLING_S))
+    assert (now_us, went_on_s) == (50_000.0, pytest.approx(process.LONGEST_SETTLING_S))

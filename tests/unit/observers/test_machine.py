@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlstax.observers import machine
-from tlstax.observers.cgroup import cpu_limit, memory_limit
-from tlstax.observers.machine import describe_machine, physical_cores, split_cpus
+from tlstax.observers.machine import cpu_limit, describe_machine, memory_limit, physical_cores, split_cpus
 from tlstax.plan.cpu_shares import share_cores
 
 NOWHERE = Path("/nonexistent")

@@ -10,9 +10,7 @@ import pytest
 
 from tlstax.observers.process import read_memory
 from tlstax.observers.processors import CpuSeries, difference, read_ticks
-from tlstax.observers.sides import Side
-from tlstax.observers.window import Watch, Watched
-from tlstax.observers.wire import read_wire, wire_between
+from tlstax.observers.window import Side, Watch, Watched, read_wire, wire_between
 from tlstax.records.window import CpuTicks
 
 STAT = """\

@@ -7,7 +7,7 @@ import pytest
 from answering_database import AnsweringDatabase
 from tlstax.postgres import ownership_table, schema
 from tlstax.sql.database import SqlError
-from tlstax.sql.schema_objects import Entry, Thing
+from tlstax.sql.ownership import Entry, Thing
 from tlstax.support.errors import UserMistake
 
 MINE = Thing("TABLE", "mine")

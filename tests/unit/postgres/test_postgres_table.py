@@ -9,7 +9,7 @@ import pytest
 from answering_database import AnsweringDatabase
 from tlstax.postgres import table
 from tlstax.sql.database import SqlError
-from tlstax.sql.table_marks import Mark
+from tlstax.sql.ownership import Mark
 from tlstax.sql.table_rows import LAYOUTS, TableContent
 from tlstax.study.workloads import Shape
 from tlstax.support.errors import UserMistake

@@ -62,7 +62,6 @@ PURE_MODULES = {
     "tools.librarybench": ("costs", "records", "split", "subjects"),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text", "untrusted"),
     "network.tap": (
-        "clear",
         "handshake",
         "listening",
         "mysql_packets",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tlstax import __version__
-from tlstax.specimens.driver_recipes import files_of
+from tlstax.specimens.catalogue import files_of
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support import installation
 from wheel_contents import FOLDERS, PROGRAMS, SHIPPED, folder_files, program_files

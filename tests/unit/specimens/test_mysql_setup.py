@@ -13,8 +13,8 @@ from tlstax.records.trial import Specimen
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.mysql_setup import MariaDb, MySql, MySql5, measurement_options, of_mysql
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_process import ServerSetup, setup_of
 from tlstax.specimens.server_settings import ServerSettings, Site
-from tlstax.specimens.server_setup import ServerSetup, setup_of
 from tlstax.sql.credentials import new_credentials
 from tlstax.study.product import ProductName, product_of
 from tlstax.support.errors import MachineFault

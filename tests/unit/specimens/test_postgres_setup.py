@@ -11,12 +11,12 @@ import pytest
 
 from tlstax.postgres import login_log
 from tlstax.records.trial import Specimen
-from tlstax.specimens import processes, unprivileged
+from tlstax.specimens import processes
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.postgres_setup import PostgreSql
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_process import setup_of
 from tlstax.specimens.server_settings import ServerSettings, Site
-from tlstax.specimens.server_setup import setup_of
 from tlstax.sql.credentials import new_credentials
 from tlstax.support.errors import MachineFault
 
@@ -205,7 +205,7 @@ def test_no_more_is_allowed_than_it_takes_to_read_what_root_owns(
 
 def test_root_is_told_where_the_machine_has_nobody_else(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(unprivileged, "USER", "no-such-user-here")
+    monkeypatch.setattr(processes, "USER", "no-such-user-here")
     with pytest.raises(MachineFault, match="PostgreSQL refuses to run as root") as refused:
         PostgreSql(site)
     assert "run tlstax as an ordinary user" in str(refused.value.remedy)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tlstax.specimens import shared_memory
+from tlstax.specimens import sessions
 
 SEGMENTS = """\
        key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid
@@ -22,7 +22,7 @@ def removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The ids of the segments that are removed, of the two that there are."""
     listed = tmp_path / "shm"
     listed.write_text(SEGMENTS, encoding="ascii")
-    monkeypatch.setattr(shared_memory, "SEGMENTS", listed)
+    monkeypatch.setattr(sessions, "SEGMENTS", listed)
     ids: list[int] = []
     library = SimpleNamespace(shmctl=lambda segment, command, _: ids.append(segment) or command)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
@@ -46,7 +46,7 @@ def test_the_segment_of_which_the_data_tell_is_removed(
     tmp_path: Path, removed: list[int], place: str, pid: int
 ) -> None:
     file = written(tmp_path / "session" / place, notes(pid, 10567989, 32769))
-    shared_memory.remove_left_in(tmp_path / "session")
+    sessions.remove_shared_memory(tmp_path / "session")
     assert removed == [32769]
     assert not file.exists()
 
@@ -68,14 +68,14 @@ def test_a_segment_that_is_not_surely_the_servers_is_left(
     tmp_path: Path, removed: list[int], text: str
 ) -> None:
     written(tmp_path / "1", text)
-    shared_memory.remove_left_in(tmp_path)
+    sessions.remove_shared_memory(tmp_path)
     assert removed == []
 
 
 def test_a_machine_without_such_memory_has_nothing_to_remove(
     tmp_path: Path, removed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_memory, "SEGMENTS", tmp_path / "nowhere")
+    monkeypatch.setattr(sessions, "SEGMENTS", tmp_path / "nowhere")
     written(tmp_path / "1", notes(22670, 10567989, 32769))
-    shared_memory.remove_left_in(tmp_path)
+    sessions.remove_shared_memory(tmp_path)
     assert removed == []

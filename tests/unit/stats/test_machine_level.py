@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import f_oneway, ttest_ind
 
-from tlstax.stats.machine_level import (
+from tlstax.stats.pooling import (
     LEAST_TESTED,
     Array,
     Mean,

@@ -9,7 +9,7 @@ import pytest
 
 from simulated_machines import Machines, missed, missed_by_stopping
 from tlstax.results.interval import Interval
-from tlstax.stats import machine_level, stats
+from tlstax.stats import pooling, stats
 from tlstax.stats.pooling import Pooling
 
 RUNS, STOPPED_RUNS = 800, 150
@@ -71,8 +71,8 @@ def test_it_does_where_its_width_ends_the_run(
 
 def test_means_that_are_close_together_by_luck_would_break_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Why an interval is never narrower than the scatter of its blocks alone would make it."""
-    means = machine_level.means
-    monkeypatch.setattr(machine_level, "means", lambda *given: means(*given)[:1])
+    means = pooling.means
+    monkeypatch.setattr(pooling, "means", lambda *given: means(*given)[:1])
     alike = Machines((30, 30, 30), 0.0)
     found = missed_by_stopping(alike, 0.4, minimum=5, runs=STOPPED_RUNS, seed=5)
     assert found > _beyond_chance(PROMISED, STOPPED_RUNS)

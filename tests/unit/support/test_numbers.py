@@ -13,7 +13,7 @@ from tlstax.cli.study_command import changed
 from tlstax.clients.mysqlslap import events as mysqlslap
 from tlstax.clients.sysbench import messages as sysbench
 from tlstax.mysql.connection_log import _schema
-from tlstax.observers import cgroup, machine, ports, processors, wire
+from tlstax.observers import machine, ports, processors, window
 from tlstax.observers.far_process import SshHost, _use_of, parsed
 from tlstax.observers.process import read_threads
 from tlstax.plan.advice_studies import stand_in_for
@@ -68,11 +68,11 @@ def kernel(root: Path, number: str) -> None:
     machine._memory_bytes(root)
     machine._parse_list(f"{number},{number}-{number},0-{number}")
     read_threads(7, root)
-    cgroup._quota(root)
-    cgroup._memory(root)
+    machine._quota(root)
+    machine._memory(root)
     ports._waiting(f"TCP: inuse 1 tw {number} mem 1")
-    wire._counts(f"Tcp: a b\nTcp: {number} 1\n", "Tcp")
-    wire._devices(f"lo: {number} 1 1 1 1 1 1 1 {number} 1")
+    window._counts(f"Tcp: a b\nTcp: {number} 1\n", "Tcp")
+    window._devices(f"lo: {number} 1 1 1 1 1 1 1 {number} 1")
     processors._ticks([[number] * 8])
 
 

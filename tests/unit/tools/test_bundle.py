@@ -14,7 +14,7 @@ import sqlglot
 
 import tlstax
 from tlstax.external import sql_guard
-from tlstax.support.checkout import REQUIREMENTS, ROOT
+from tlstax.support.installation import REQUIREMENTS, ROOT
 from tlstax.tools.bundle import oldest_glibc
 from tlstax.tools.python_packages import (
     MIMESIS_KEPT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.contract import Account, TcpEndpoint, TlsOn
-from tlstax.contract.server import MySqlServer, PostgreSqlServer
+from tlstax.contract.job import MySqlServer, PostgreSqlServer
 from tlstax.tools.tls_probe import connections, least_job, questions
 
 CLIENT = TlsOn(verify="ca", ca_file="/ca.pem")

@@ -15,7 +15,7 @@ from scipy import stats
 from fake_trials import Truth, fake_run, tax_truth, whole_tax
 from tlstax.records.trial import Specimen, StoredRun
 from tlstax.report.formats.terminal import printed_sections
-from tlstax.results.comparison import Measure, RunComparison
+from tlstax.results.document import Measure, RunComparison
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.stats.limits import Limit, Limits, confidence_of_each, verdict_of
 from tlstax.study import Case

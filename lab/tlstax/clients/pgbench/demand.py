@@ -22,7 +22,7 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.contract.server import PostgreSqlServer
+from tlstax.contract.job import PostgreSqlServer
 
 MODES = {"text": "simple", "prepared": "prepared"}
 """A statement's protocol, and pgbench's word for it (--protocol)."""

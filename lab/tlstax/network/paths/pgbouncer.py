@@ -29,7 +29,7 @@ from pathlib import Path
 
 from tlstax.network.paths.design import Ends, Laid, Plan, Ports, Program
 from tlstax.records.trial import ConnectionsSeen
-from tlstax.specimens import unprivileged
+from tlstax.specimens import processes
 from tlstax.specimens.manifest import Kept
 from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS
 from tlstax.support.errors import MachineFault
@@ -94,7 +94,7 @@ class PgBouncer:
         place, address = (ends.far, ends.far_address) if beside else (ends.near, LOOPBACK)
         host, _, port = (ends.server_from_far if beside else ends.server_from_near).rpartition(":")
         self._console = directory / f".s.PGSQL.{ports.entry}"
-        who = unprivileged.user("PgBouncer")
+        who = processes.unprivileged_user("PgBouncer")
         known = {CONSOLE_USER: "", **ends.secrets}
         written = {
             "users": "".join(f'"{user}" "{secret}"\n' for user, secret in known.items()),
@@ -118,12 +118,12 @@ class PgBouncer:
             file = directory / name
             file.touch(0o600)
             file.write_text(text, encoding="utf-8")
-        unprivileged.give_away(directory, who)
+        processes.give_away(directory, who)
         plan = Plan(
             place,
             kept.program,
             (str(directory / "pgbouncer.ini"),),
-            in_front=tuple(unprivileged.entering(who)),
+            in_front=tuple(processes.entering(who)),
         )
         return Laid((plan,), address)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tlstax.network.tap.clear import Clear
 from tlstax.network.tap.handshake import APPLICATION_DATA, HANDSHAKE, Handshake
 from tlstax.network.tap.mysql_packets import MySqlPackets
 from tlstax.network.tap.postgres_messages import PostgresMessages
-from tlstax.network.tap.units import RECORDS, Malformed, Splitter, Unit
+from tlstax.network.tap.units import RECORDS, Clear, Malformed, Splitter, Unit
 from tlstax.records.capture import Conversation, Frame, Sender, StatementSeen, Traffic
 
 MOST_FRAMES = 16

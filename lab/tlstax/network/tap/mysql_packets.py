@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from tlstax.network.tap.clear import LONGEST_TEXT, Said, Stage
 from tlstax.network.tap.names import command_name
-from tlstax.network.tap.units import COMPRESSED_PACKETS, PACKETS, Cursor, Framing, Malformed, Unit
+from tlstax.network.tap.units import (
+    COMPRESSED_PACKETS,
+    LONGEST_TEXT,
+    PACKETS,
+    Cursor,
+    Framing,
+    Malformed,
+    Said,
+    Stage,
+    Unit,
+)
 from tlstax.records.capture import Sender, Spoken, StatementSeen
 
 CLIENT_COMPRESS, CLIENT_SSL = 1 << 5, 1 << 11

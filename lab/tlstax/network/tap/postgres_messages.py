@@ -7,8 +7,18 @@ from __future__ import annotations
 
 import re
 
-from tlstax.network.tap.clear import LONGEST_TEXT, Said, Stage
-from tlstax.network.tap.units import MESSAGES, ONE_BYTE, STARTUP, Cursor, Framing, Malformed, Unit
+from tlstax.network.tap.units import (
+    LONGEST_TEXT,
+    MESSAGES,
+    ONE_BYTE,
+    STARTUP,
+    Cursor,
+    Framing,
+    Malformed,
+    Said,
+    Stage,
+    Unit,
+)
 from tlstax.records.capture import Sender, Spoken, StatementSeen
 
 CANCEL_REQUEST, SSL_REQUEST, GSS_REQUEST = 80877102, 80877103, 80877104

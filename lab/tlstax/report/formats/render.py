@@ -12,8 +12,7 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.formats.markdown import markdown, of_sections
 from tlstax.report.formats.terminal import printed_sections, terminal
 from tlstax.report.run_tables import bench_table, csv_table
-from tlstax.results.bench import BenchDocument
-from tlstax.results.document import RunDocument
+from tlstax.results.document import BenchDocument, RunDocument
 from tlstax.support.untrusted import escaped_json
 from tlstax.topics.core.topic import TopicOf
 from tlstax.topics.flames import Draw

@@ -12,8 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tlstax.specimens.catalogue import INSTALLING
-from tlstax.specimens.driver_recipes import RUN, files_of
+from tlstax.specimens.catalogue import INSTALLING, RUN, files_of
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import AptPackages, DriverBuild, Recipe

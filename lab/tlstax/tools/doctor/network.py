@@ -8,7 +8,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from tlstax.checks.distance import longest_ms
+from tlstax.checks.network import longest_ms
 from tlstax.network.distance.opening import open_span
 from tlstax.observers.machine import available_cpus, split_cpus
 from tlstax.observers.ports import port_settings

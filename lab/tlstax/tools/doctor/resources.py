@@ -7,7 +7,7 @@ import resource
 import shutil
 from pathlib import Path
 
-from tlstax.observers import cgroup, countable, machine, processors
+from tlstax.observers import countable, machine, processors
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import HARDWARE_EVENTS, INSTRUCTIONS
 from tlstax.observers.profiler import Sampling, probe
@@ -26,7 +26,7 @@ def cpus() -> Check:
     """Whether server and client can be kept apart."""
     available = machine.available_cpus()
     split, cores = machine.split_cpus(available), machine.physical_cores(available)
-    limit = cgroup.cpu_limit()
+    limit = machine.cpu_limit()
     found = f"{len(available)} available"
     if split.client_cpus:
         found += (
@@ -257,7 +257,7 @@ def memory() -> Check:
         r"^MemAvailable:\s*([0-9]{1,15}) kB", Path("/proc/meminfo").read_text("ascii"), re.MULTILINE
     )
     available_bytes = int(found[1]) * 1024 if found else 0
-    limit = cgroup.memory_limit()
+    limit = machine.memory_limit()
     available_bytes = available_bytes if limit is None else min(limit, available_bytes)
     enough = available_bytes >= MEMORY_WANTED_BYTES
     return Check(

@@ -14,7 +14,7 @@ from functools import partial
 from math import log
 
 from tlstax.records.window import Slices
-from tlstax.results.bench import BenchDocument
+from tlstax.results.document import BenchDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.stats import slices as sliced

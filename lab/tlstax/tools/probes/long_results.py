@@ -24,7 +24,7 @@ from tlstax.clients.program import LineProgram, ProgramFailure
 from tlstax.contract import Frozen
 from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import AskedCpus
-from tlstax.results.bench import BenchDocument
+from tlstax.results.document import BenchDocument
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.run.pilot import machine_of
 from tlstax.stats import stats

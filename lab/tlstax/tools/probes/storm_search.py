@@ -19,7 +19,7 @@ from functools import lru_cache, partial
 from math import comb, log, log2
 from typing import Literal, NamedTuple
 
-from tlstax.results.bench import BenchDocument
+from tlstax.results.document import BenchDocument
 from tlstax.results.rows import Row, Told
 from tlstax.stats.wording import percent
 from tlstax.study.level_names import path_words

@@ -26,7 +26,7 @@ from tlstax.plan.budget import least_budget
 from tlstax.plan.elsewhere import Promise
 from tlstax.plan.jobs import job_for, lingering
 from tlstax.records.trial import Specimen
-from tlstax.results.bench import BenchDocument, BenchStatus
+from tlstax.results.document import BenchDocument, BenchStatus
 from tlstax.results.rows import Row
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.benches import through_path
@@ -42,8 +42,7 @@ from tlstax.study.factors import CaseLevels, whys_not
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import DIRECT_TLS, STORM
 from tlstax.study.needs import DataNeeds
-from tlstax.study.product import DEFAULT, ProductName
-from tlstax.study.server_abilities import ServerAbilities, abilities_named, product_named
+from tlstax.study.product import DEFAULT, ProductName, ServerAbilities, abilities_named, product_named
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import duration
 from tlstax.tools.probes.storm_search import (

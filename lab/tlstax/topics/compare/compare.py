@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from tlstax.records.trial import RunHeader, StoredRun
-from tlstax.results.comparison import GateResult, Measure, RunBeside, RunComparison
+from tlstax.results.document import GateResult, Measure, RunBeside, RunComparison
 from tlstax.results.rows import Row
 from tlstax.stats.judgements import judge
 from tlstax.stats.limits import CONFIDENCE, Limits, confidence_of_each, worst

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from tlstax.records.trial import Machine, RunHeader, Specimen
-from tlstax.results.comparison import HeaderChange
+from tlstax.results.document import HeaderChange
 from tlstax.study import Study
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import as_ranges

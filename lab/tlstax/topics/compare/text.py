@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from tlstax.results.comparison import GateResult, HeaderChange, RunBeside, RunComparison
+from tlstax.results.document import GateResult, HeaderChange, RunBeside, RunComparison
 from tlstax.results.rows import Row
 from tlstax.stats.wording import alike, capitalised, change_words, percent, signed_percent
 from tlstax.study.outcomes import OUTCOMES

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from math import exp, sqrt
 from statistics import fmean, variance
 
-from tlstax.results.comparison import Measure
+from tlstax.results.document import Measure
 from tlstax.results.interval import Interval
 from tlstax.stats.series import Logs
 from tlstax.stats.stats import ALPHA_SHARE

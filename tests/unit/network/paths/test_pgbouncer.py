@@ -14,7 +14,7 @@ from tlstax.network.paths.design import Ends, Laid, Ports, Program
 from tlstax.network.paths.opening import KINDS
 from tlstax.network.paths.pgbouncer import PgBouncer
 from tlstax.records.trial import ConnectionsSeen
-from tlstax.specimens import unprivileged
+from tlstax.specimens import processes
 from tlstax.specimens.catalogue import PGBOUNCER, PGBOUNCER_1_18
 from tlstax.study.level_names import PGBOUNCERS
 from tlstax.support.errors import MachineFault
@@ -131,7 +131,7 @@ def test_it_does_not_carry_without_its_console() -> None:
 def test_root_has_it_run_as_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owned: list[Path] = []
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(unprivileged, "entering", lambda who: ["as", who.pw_name])
+    monkeypatch.setattr(processes, "entering", lambda who: ["as", who.pw_name])
     monkeypatch.setattr(pgbouncer.unprivileged, "give_away", lambda directory, _: owned.append(directory))
     (plan,) = laid("pgbouncer", tmp_path).plans
     assert plan.in_front == ("as", "nobody")

@@ -9,7 +9,7 @@ import pytest
 
 from library_runs import CLIENT_US, EXCHANGE, HANDSHAKE, SERVER_US, SIGNATURE, bench
 from tlstax.report.formats.render import bench_report
-from tlstax.results.bench import BenchDocument
+from tlstax.results.document import BenchDocument
 from tlstax.results.rows import Row
 from tlstax.tools.librarybench.costs import (
     COST,

@@ -7,8 +7,7 @@ import pytest
 from fake_trials import Truth, fake_run, reconnecting
 from library_runs import HANDSHAKE, bench, called
 from tlstax.report.formats.render import bench_report
-from tlstax.results.bench import BenchDocument
-from tlstax.results.document import RunDocument
+from tlstax.results.document import BenchDocument, RunDocument
 from tlstax.study import Case, Study, load_study, override
 from tlstax.support.errors import UserMistake
 from tlstax.tools.librarybench.costs import TOPIC, document

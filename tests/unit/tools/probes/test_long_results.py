@@ -9,7 +9,7 @@ import pytest
 
 from library_runs import MACHINE
 from tlstax.report.formats.render import bench_report
-from tlstax.results.bench import BenchDocument
+from tlstax.results.document import BenchDocument
 from tlstax.results.rows import Told
 from tlstax.tools.probes.long_results import (
     MIB,

@@ -11,7 +11,7 @@ import pytest
 
 from library_runs import MACHINE
 from tlstax.report.formats.render import bench_report
-from tlstax.results.bench import BenchDocument, BenchStatus
+from tlstax.results.document import BenchDocument, BenchStatus
 from tlstax.results.rows import Row
 from tlstax.tools.probes.storm_search import (
     CONFIDENCE,
