@@ -82,6 +82,14 @@ def test_the_study_measures_each_of_them_at_each_number_of_connections() -> None
     )
 
 
+def test_where_only_a_few_are_left_each_is_drawn_once() -> None:
+    """In the clear, by either version, resumed or not, one statement or two: ten, of which two are known."""
+    known = [Mix(tls="off", statements=statements, answer_bytes=120) for statements in (1, 2)]
+    found = [own.mix for own in drawn(known, 8, 1, with_distance=False)]
+    assert len(set(found)) == 8
+    assert not set(found) & set(known)
+
+
 def test_what_was_not_compressed_is_drawn_uncompressed() -> None:
     plain = [own for own in known() if own.compression == "off"]
     assert {own.mix.compression for own in drawn(plain, 50, 1, with_distance=False)} == {"off"}
@@ -166,12 +174,12 @@ AT_MYSQL = mixes(
     {"tls": "off", "path": "stunnel"},
     {"tls": "off", "compression": "zlib"},
     {"tls": "off", "auth": "mysql_native_password"},
-    {"tls": "1.2"},
-    {},
-    {"group": "default"},
     {"resumption": "on"},
     {"certificate": "ec-p256", "chain": 3},
     {"client_certificate": "on"},
+    {"tls": "1.2"},
+    {},
+    {"group": "default"},
 )
 AT_POSTGRESQL = mixes(
     "postgresql",
