@@ -184,14 +184,15 @@ def lay_out(workplace: Path, file: str, tests: Sequence[str]) -> None:
 
 
 def undecorated(source: str) -> str:
-    """The same module with decorators called after their functions: mutmut passes over decorated ones."""
+    """The same module with decorators called after their functions: mutmut passes over decorated ones.
+
+    Without a `cache` of everything: only the test that fills it would be seen to call the function.
+    """
     lines = source.splitlines()
     for node in sorted(decorated(ast.parse(source)), key=lambda node: node.lineno, reverse=True):
         indent = " " * node.col_offset
-        calls = [
-            f"{indent}{node.name} = {ast.unparse(decorator)}({node.name})"
-            for decorator in reversed(node.decorator_list)
-        ]
+        names = [ast.unparse(decorator) for decorator in reversed(node.decorator_list)]
+        calls = [f"{indent}{node.name} = {name}({node.name})" for name in names if name != "cache"]
         lines[node.end_lineno : node.end_lineno] = calls
         for decorator in node.decorator_list:
             lines[decorator.lineno - 1 : decorator.end_lineno] = [""] * (

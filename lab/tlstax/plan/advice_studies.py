@@ -74,7 +74,7 @@ def changes_like_it(there: Changes, certificate: str, *, resumes: bool = True, g
     """
     own: Levels = {"certificate": certificate, **({"configuration": groups} if groups else {})}
     now: Levels = {**there.now, **own}
-    clear: Levels = {**now, "tls": "off", "group": "default"}
+    clear: Levels = {**now, "tls": "off"}
     changed = {name: {**levels, **own} for name, levels in there.changed.items()}
     if resumes:
         changed.setdefault("resumption", {**now, "resumption": "on"})

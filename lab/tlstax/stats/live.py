@@ -51,8 +51,7 @@ class Account:
         """Trials have ended."""
         for record in records:
             self._verdicts[record.verdict.value] += 1
-            if record.verdict.value != "valid":
-                self._reasons.update(record.verdict.reasons)
+            self._reasons.update(record.verdict.reasons)
 
     def warned(self, text: str) -> None:
         """The user was warned of something; the last few are kept."""
@@ -128,7 +127,7 @@ def ended(stored: StoredRun, at: str) -> LiveRun:
     account = Account(stored.header, stored.trials)
     by_block = list(grouped(stored.measured, lambda record: record.trial.block).values())
     taken = Taken.of(study)
-    each = ceil(len(by_block) / MOST_POINTS) or 1
+    each = ceil(len(by_block) / MOST_POINTS)
     for number, records in enumerate(accumulate(by_block), 1):
         if number % each == 0 or number == len(by_block):
             spent_s = sum(record.took_s for record in records)

@@ -7,6 +7,7 @@ import pytest
 from tlstax.plan.advice_studies import (
     AT_ONCE,
     ROWS_THERE,
+    Changes,
     changes_like_it,
     changes_there,
     stand_in_for,
@@ -17,14 +18,34 @@ from tlstax.plan.order import cases
 from tlstax.plan.turns import takes_turns
 from tlstax.study.factors import CaseLevels
 
-FULL = changes_there("1.3", "1.2", answer_bytes=700, resumes=True, retried=True)
-LEAST = changes_there("1.2", None, answer_bytes=120, resumes=False, retried=False)
+
+def full() -> Changes:
+    return changes_there("1.3", "1.2", answer_bytes=700, resumes=True, retried=True)
+
+
+def least() -> Changes:
+    return changes_there("1.2", None, answer_bytes=120, resumes=False, retried=False)
+
+
+def test_each_change_is_one_level_of_what_clients_do_now() -> None:
+    now = {"tls": "1.3", "resumption": "off", "group": "default", "workload": "session-1x700"}
+    assert full().now == now
+    assert full().changed == {
+        "pool": {**now, "workload": "answer-700"},
+        "resumption": {**now, "resumption": "on"},
+        "group": {**now, "group": "P-256-first"},
+        "version": {**now, "tls": "1.2"},
+    }
 
 
 def test_there_only_what_clients_can_change_is_measured() -> None:
-    assert set(FULL.changed) == {"pool", "resumption", "group", "version"}
-    assert set(LEAST.changed) == {"pool"}
-    study = study_there(FULL, 30)
+    assert set(least().changed) == {"pool"}
+    study = study_there(full(), 30)
+    assert (study.name, study.deciding_outcome, study.minimum_blocks) == (
+        "advice-there",
+        "latency_mean_us",
+        3,
+    )
     assert set(study.levels_of()) == {"tls", "resumption", "group", "workload", "connections"}
     assert (study.rows, study.budget_s, study.levels_of()["connections"]) == (ROWS_THERE, 30, (1,))
     measured = [case.levels for case in cases(study) if case.role != "control"]
@@ -33,9 +54,10 @@ def test_there_only_what_clients_can_change_is_measured() -> None:
 
 
 def test_like_it_the_key_is_changed_as_well_beside_plaintext_on_both_processes() -> None:
-    changes = changes_like_it(FULL, "rsa-4096")
-    assert set(changes.changed) == {*FULL.changed, "clear", "certificate", "clear of certificate"}
+    changes = changes_like_it(full(), "rsa-4096")
+    assert set(changes.changed) == {*full().changed, "clear", "certificate", "clear of certificate"}
     study = study_like_it(changes, "mysql-8.0.33", 60)
+    assert (study.name, study.minimum_blocks, study.precision) == ("advice", 3, 0.01)
     assert study.levels_of()["server"] == ("mysql-8.0.33",)
     assert study.levels_of()["connections"] == (AT_ONCE,)
     assert set(study.levels_of()["certificate"]) == {"rsa-4096", "ec-p256"}
@@ -45,9 +67,15 @@ def test_like_it_the_key_is_changed_as_well_beside_plaintext_on_both_processes()
 
 
 def test_a_server_with_the_cheapest_key_needs_no_second_process() -> None:
-    changes = changes_like_it(LEAST, "ec-p256")
-    assert set(changes.changed) == {"pool", "resumption", "version", "clear"}
-    assert changes.changed["version"]["tls"] == "1.3"
+    changes = changes_like_it(least(), "ec-p256")
+    now = {**least().now, "certificate": "ec-p256"}
+    assert changes.now == now
+    assert changes.changed == {
+        "pool": {**now, "workload": "answer-120"},
+        "resumption": {**now, "resumption": "on"},
+        "version": {**now, "tls": "1.3"},
+        "clear": {**now, "tls": "off"},
+    }
     study = study_like_it(changes, "mysql-9.7", 60)
     assert study.levels_of()["certificate"] == ("ec-p256",)
 
@@ -78,6 +106,7 @@ def test_a_postgresql_s_groups_are_changed_beside_plaintext_on_both_processes() 
         ("PostgreSQL 15.18 (Debian 15.18-0+deb12u1)", "postgresql-15"),
         ("PostgreSQL 10.23", "postgresql-10"),
         ("PostgreSQL 19devel", "postgresql-18"),
+        ("PostgreSQL 9.6.24", None),
         ("9.7.4", "mysql-9.7"),
         ("8.0.36-28", "mysql-8.0.33"),
         ("8.4.2", "mysql-8.0.33"),

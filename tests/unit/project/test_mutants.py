@@ -84,7 +84,7 @@ def worded(row): return str(row)
 
 
 DECORATED = """
-from functools import lru_cache
+from functools import cache, lru_cache
 
 class Square:
     side = 3
@@ -103,6 +103,10 @@ class Square:
 @lru_cache(maxsize=2)
 def twice(value):
     return 2 * value
+
+@cache
+def thrice(value):
+    return 3 * value
 """
 
 
@@ -114,7 +118,19 @@ def test_decorators_are_called_after_their_functions(run: ModuleType) -> None:
     exec(plain, known)  # noqa: S102 (our own text)
     assert (known["Square"]().area, known["Square"].corners(), known["twice"](5)) == (9, 4, 10)
     assert known["twice"].cache_info().maxsize == 2
-    assert run.lines_of_functions(DECORATED) == {"Square.area": 8, "Square.corners": 15, "twice": 19}
+    assert run.lines_of_functions(DECORATED) == {
+        "Square.area": 8,
+        "Square.corners": 15,
+        "twice": 19,
+        "thrice": 23,
+    }
+
+
+def test_every_call_of_a_cached_function_is_a_test_s_own(run: ModuleType) -> None:
+    known: dict[str, Any] = {}
+    exec(run.undecorated(DECORATED), known)  # noqa: S102 (our own text)
+    assert known["thrice"](5) == 15
+    assert not hasattr(known["thrice"], "cache_info")
 
 
 WORDED = """

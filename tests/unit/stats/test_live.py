@@ -19,6 +19,7 @@ from tlstax.stats.live import (
 )
 from tlstax.stats.stopping import Progress, decide
 from tlstax.study import load_study, override
+from tlstax.study.outcomes import OUTCOMES
 
 TAX = load_study("tax")
 RUN = fake_run(number_of_blocks=6, noise=0.02)
@@ -53,8 +54,18 @@ def test_each_block_adds_a_point_and_the_last_is_what_is_known_now() -> None:
 
 def test_nothing_is_known_before_the_first_block() -> None:
     live = Account(RUN.header).between("block 1", "now", share=0.0, left_s=60.0)
-    assert (live.blocks, live.ratios, live.trials.valid) == (0, (), 0)
+    assert (live.blocks, live.ratios, live.more_ratios) == (0, (), 0)
+    assert (live.trials.valid, live.trials.more_reasons) == (0, 0)
     assert live.baseline == "plaintext"
+
+
+def test_the_baseline_is_called_as_in_the_run_s_report_and_alike_is_what_the_study_says() -> None:
+    study = load_study("clients").model_copy(update={"alike_within": 1.02})
+    header = RUN.header.model_copy(update={"study": study})
+    live = Account(header).between("block 1", "now", share=0.0, left_s=60.0)
+    assert (live.baseline, live.alike_within) == ("plaintext, by the engine", 1.02)
+    assert (live.title, live.question, live.at) == (study.title, study.question, "now")
+    assert live.outcome == OUTCOMES[study.deciding_outcome].words
 
 
 def test_the_noise_floor_is_that_of_the_control_of_the_same_workload() -> None:
@@ -133,7 +144,7 @@ def test_a_run_that_has_ended_looks_as_it_did_block_by_block(status: str) -> Non
 
 def test_a_run_without_a_trial_has_nothing_to_show() -> None:
     live = ended(RUN.model_copy(update={"trials": (), "status": "failed"}), "now")
-    assert (live.ratios, live.blocks, live.trials.valid) == ((), 0, 0)
+    assert (live.ratios, live.blocks, live.trials.valid, live.doing) == ((), 0, 0, "")
 
 
 def test_of_very_many_blocks_some_are_looked_at_and_the_last_one_always() -> None:

@@ -59,6 +59,14 @@ def test_how_a_certificate_is_taken(version: str, step: Step) -> None:
     assert reload_for(version) == step
 
 
+def test_postgresql_has_a_certificate_in_its_own_file_and_reads_it_without_a_restart() -> None:
+    files, again = entry_for("certificate", "18.1").steps
+    assert files.where == "the server's postgresql.conf"
+    assert files.lines[0] == "ssl = on"
+    assert again == reload_for("18.1")
+    assert again == Step(where="the server, as an administrator", lines=("SELECT pg_reload_conf();",))
+
+
 def test_there_is_always_a_remedy_in_lines_or_in_words() -> None:
     for version in (
         "18.1",
@@ -74,6 +82,12 @@ def test_there_is_always_a_remedy_in_lines_or_in_words() -> None:
         for remedy in remedies_at(version):
             entry = entry_for(remedy, version)
             assert entry.steps or entry.says
+
+
+def test_what_a_product_has_is_named_once() -> None:
+    of_both = ("require TLS", "versions", "ciphers", "certificate", "resumption")
+    assert remedies_at("9.7.4") == remedies_at("11.8.9-MariaDB") == of_both
+    assert remedies_at("18.1") == (*of_both, "TLS on", "groups", "scram", "iterations")
 
 
 def test_no_entry_stands_twice() -> None:

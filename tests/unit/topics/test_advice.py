@@ -56,6 +56,8 @@ LIKE_IT = Measured(
     },
 )
 THERE = Measured(now=2000.0, statement=100.0, luck=0.0, ratios={"group": ratio(0.8)})
+WIDE = replace(LIKE_IT, statement=0.0, ratios={"resumption": ratio(0.93, 0.05)})
+BLURRED = replace(LIKE_IT, ratios={}, inconclusive=frozenset({"resumption"}))
 NOTHING = Evidence(None, None)
 
 
@@ -197,9 +199,8 @@ def test_there_is_one_ranking_and_what_is_only_possible_says_why() -> None:
 
 
 def test_a_change_between_little_and_enough_may_save_less() -> None:
-    wide = replace(LIKE_IT, statement=0.0, ratios={"resumption": ratio(0.93, 0.05)})
     (own,) = [
-        one for one in ranked(inspected(watched=BUSY), Evidence(wide, None)) if one.change == "resumption"
+        one for one in ranked(inspected(watched=BUSY), Evidence(WIDE, None)) if one.change == "resumption"
     ]
     assert own.why_not == "it may save less than 5 %"
 
@@ -299,6 +300,9 @@ def test_without_tls_there_is_nothing_to_ask() -> None:
     unasked = now_of(found.model_copy(update={"asked": found.asked[:3]}))
     assert unasked is not None
     assert unasked.resumes is None
+    at_first = now_of(found.model_copy(update={"asked": found.asked[:1]}))
+    assert at_first is not None
+    assert at_first.other_version is None
 
 
 @pytest.mark.parametrize(
@@ -419,6 +423,36 @@ def test_a_ratio_that_tells_nothing_is_inconclusive_and_has_no_saving() -> None:
     assert own.saved("resumption") is None
     assert own.saved("group") is not None
     assert own.without("resumption").inconclusive == frozenset()
+
+
+def test_a_ratio_tells_that_is_far_from_none_or_near_enough_to_bound_one() -> None:
+    """Resumed connections cost an eighth, give or take half of it; TLS 1.2 a twentieth less or more."""
+
+    def scattered(levels: Levels, block: int) -> dict[str, float]:
+        case = CaseLevels.of(levels)
+        scatter = 2.0 if case.resumes else 1.1 if case.tls == "1.2" else 1.0
+        return {SERVER_CPU: planted(levels, block)[SERVER_CPU] * scatter ** (1 if block % 2 else -1)}
+
+    own = measured(planted_series(STUDY, scattered), CHANGES, SERVER_CPU)
+    assert own is not None
+    assert own.inconclusive == frozenset()
+    far, near = own.ratios["resumption"].ends, own.ratios["version"].ends
+    assert far[0] * 3 < far[1] < 1
+    assert near[0] < 1 < near[1] < near[0] * 1.5
+
+
+def test_one_block_alone_tells_nothing() -> None:
+    own = measured(planted_series(STUDY, planted, blocks=1), CHANGES, SERVER_CPU)
+    assert own is not None
+    assert own.ratios == {}
+    assert own.inconclusive == set(CHANGES.changed)
+
+
+def test_what_a_connection_and_a_statement_cost_now_is_known_beside_the_ratios() -> None:
+    own = found()
+    assert (own.now, own.statement) == pytest.approx((4000 * 1.04, 50 * 1.04), rel=1e-3)
+    assert own.luck == PROCESSES
+    assert own.without("group").ratios == {name: it for name, it in own.ratios.items() if name != "group"}
 
 
 def test_without_a_valid_block_of_what_is_now_nothing_is_known() -> None:
@@ -578,10 +612,51 @@ def test_what_we_say_of_it_stays() -> None:
     assert after.runs == before.runs
     assert after.use == before.use
     assert [own.saving for own in after.advised] == [own.saving for own in before.advised]
+    assert [own.why_not for own in after.changes] == [own.why_not for own in before.changes]
+    assert "" in {own.why_not for own in after.changes}
     assert after.inspected.chain[0].key == "RSA 2048"
     assert after.inspected.chain[0].not_after[:10] == "2028-01-01"
     assert after.inspected.word.version == "9.7.4"
     assert after.inspected.inside.programs[0].client == "libmysql"
+
+
+@pytest.mark.parametrize(
+    ("seen", "evidence", "said"),
+    [
+        (inspected(watched=BUSY), NOTHING, "100 connections a second are made for 2 statements each"),
+        (inspected(watched=use(30.0, 900.0)), Evidence(LIKE_IT, None), "it saves less than 5 %"),
+        (inspected(watched=BUSY), Evidence(WIDE, None), "it may save less than 5 %"),
+        (inspected(watched=BUSY), Evidence(LIKE_IT, None), "it costs more"),
+        (inspected(), Evidence(BLURRED, None), "what it saves of the server's CPU is inconclusive"),
+        (inspected(), NOTHING, "what it saves of the server's CPU was not measured"),
+        (inspected(), Evidence(LIKE_IT, None), "whether clients reconnect could not be seen"),
+        (
+            inspected(chain=(certificate("RSA 4096"),), programs=(program(3, compression=True),)),
+            Evidence(LIKE_IT, None),
+            "3 connections compress what they send",
+        ),
+    ],
+)
+def test_what_is_said_of_changes_is_public(seen: InspectedServer, evidence: Evidence, said: str) -> None:
+    own = ranked(seen, evidence)
+    assert said in {text for one in own for text in (one.seen, one.why_not)}
+    assert redacted(made_advice(changes=own)).changes == own
+
+
+def test_a_program_that_is_no_known_driver_is_left_out() -> None:
+    assert PUBLIC.of(program(3).model_copy(update={"client": "orders of jd"})).client == "(left out)"
+
+
+@pytest.mark.parametrize(
+    ("ends", "public"),
+    [
+        ("2028-01-01T12:34:56+00:00", "2028-01-01T00:00:00+00:00"),
+        ("when jd says", "1970-01-01T00:00:00+00:00"),
+        ("", ""),
+    ],
+)
+def test_of_a_certificate_s_end_the_day_stays(ends: str, public: str) -> None:
+    assert PUBLIC.of(certificate().model_copy(update={"not_after": ends})).not_after == public
 
 
 @pytest.mark.parametrize(

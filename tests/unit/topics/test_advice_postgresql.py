@@ -105,6 +105,7 @@ def test_what_was_planted_is_advised() -> None:
         own = ranked(found)[change]
         assert own.seen
         assert own.steps
+        assert redacted(made_advice(changes=(own,))).changes == (own,), "all that is said of it is public"
 
 
 @pytest.mark.parametrize(
@@ -170,6 +171,7 @@ def test_connections_are_made_for_transactions() -> None:
     seen = use(100.0, 2.0).model_copy(update={"asked": "transactions"})
     own = ranked(server(watched=seen))["pool"]
     assert own.seen == "100 connections a second are made for 2 transactions each"
+    assert redacted(made_advice(changes=(own,))).changes == (own,)
     assert any("pool_mode = transaction" in step.lines for step in own.steps)
 
 

@@ -411,14 +411,23 @@ def test_some_offer_by_the_version_that_the_server_says_it_has() -> None:
 
 @pytest.mark.parametrize(
     ("version", "spoken"),
-    [("5.1.0", "TLS 1.0"), ("5.7.44", "TLS 1.0"), ("8.4.1", "TLS 1.2"), ("9.8.0", "TLS 1.3")],
+    [
+        ("5.1.0", "TLS 1.0"),
+        ("5.7.44", "TLS 1.0"),
+        ("8.4.1", "TLS 1.2"),
+        ("9.8.0", "TLS 1.3"),
+        ("10.2.0", "TLS 1.1"),
+    ],
 )
 def test_of_the_servers_no_newer_than_this_one_the_newest_tells_else_the_oldest(
     version: str, spoken: str
 ) -> None:
-    speaks = {"mysql-5.6": ("TLS 1.0",), "mysql-8.0": ("TLS 1.2",), "mysql-9.7": ("TLS 1.3",)}
+    speaks = {"mysql-5.6": "TLS 1.0", "mysql-8.0": "TLS 1.2", "mysql-9.7": "TLS 1.3", "mysql-10.1": "TLS 1.1"}
+    known = known_drivers(known_driver(versions={name: (own,) for name, own in speaks.items()}))
+    servers = {**known.servers, "mysql-10.1": "10.1.0"}
     server = seen(spoken, "TLS_AES_128_GCM_SHA256", "ECDHE with AES-GCM", "P-256", version=version)
-    assert fate(told(server, versions=speaks).over_tls) == "encrypted"
+    found = told_of(known.model_copy(update={"servers": servers}), server)
+    assert fate(found.over_tls) == "encrypted"
 
 
 def test_a_change_locks_out_those_who_can_connect_now() -> None:
@@ -444,6 +453,19 @@ def test_a_change_locks_out_those_who_can_connect_now() -> None:
     assert (mldsa.change, mldsa.kept) == ("an ML-DSA certificate", ("new-1",))
     has_it = seen(*TAKEN, version="11.8.9-MariaDB", key="MLDSA65")
     assert [own.change for own in told_of(new, has_it).changes] == ["TLS 1.3 alone"]
+
+
+@pytest.mark.parametrize("group", ["secp256r1", "x25519"])
+def test_without_rsa_key_exchange_a_server_is_taken_to_have_ecdhe_with_usual_groups(group: str) -> None:
+    known = known_drivers(known_driver("today-1", groups=(group,)))
+    (without,) = told_of(known, seen(*RSA_ALONE)).changes
+    assert (without.change, without.kept) == ("no RSA key exchange", ("today-1",))
+
+
+def test_of_a_server_whose_certificate_was_not_seen_it_is_not_known_who_can_connect() -> None:
+    was = seen()
+    unseen = replace(was, server=was.server.model_copy(update={"chain": ()}))
+    assert fate(told(unseen).over_tls) == "unknown"
 
 
 def test_the_lines_are_for_the_drivers_that_need_them() -> None:

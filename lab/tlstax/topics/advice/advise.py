@@ -304,7 +304,8 @@ def _why_not(found: InspectedServer, saving: Saving, use: SeenUse) -> str:
     if saved.high <= 0:
         return "it costs more"
     if saved.low < WORTH:
-        return f"it {'saves' if saved.high < WORTH else 'may save'} less than {100 * WORTH:.0f} %"
+        little = f"less than {100 * WORTH:.0f} %"
+        return f"it saves {little}" if saved.high < WORTH else f"it may save {little}"
     if use.source != "assumed":
         return ""
     inside = found.inside

@@ -90,7 +90,7 @@ def measured(run: Series, changes: Changes, outcome: str, *, luck: float = 0.0) 
         if clear_of(name) in changed:
             both = run.log_ratios(changed[clear_of(name)], changed["clear"], outcome)
             logs = {block: own - both[block] for block, own in logs.items() if block in both}
-        ratio = run.interval(logs) if logs else None
+        ratio = run.interval(logs)
         if ratio is not None and _tells(ratio):
             telling[name] = ratio
         elif ratio is not None:

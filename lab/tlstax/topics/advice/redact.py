@@ -72,9 +72,10 @@ def _name(text: str) -> str:
     return text if is_public else _sentence(text)
 
 
-def _day(text: str) -> str:
+def _day(text: str) -> str | None:
     """A time without its hour: with it, public logs of certificates would have few that fit."""
-    return f"{text[:10]}T00:00:00+00:00" if texts.TIME(text) == text else text and "1970-01-01T00:00:00+00:00"
+    when = texts.TIME(text)
+    return when and f"{when[:10]}T00:00:00+00:00"
 
 
 def _client(text: str) -> str:
