@@ -127,7 +127,8 @@ def most_connections(study: Study) -> int:
 
 def most_held(study: Study, seed: int) -> int:
     """How many connections a server of our own has to take: the most of a case, or of all who take turns."""
-    together = companies(study, next(blocks(study, seed, set())))
+    block = next(block for block in blocks(study, seed) if not block[0].goes_before)
+    together = companies(study, block)
     held = (Promise.of((trial.case.levels for trial in company), study).held for company in together)
     return max([most_connections(study), *held])
 

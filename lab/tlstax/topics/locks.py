@@ -74,8 +74,9 @@ def _of_side(run: Run, side: Side) -> Iterator[Row]:
     seen = (one for one in valid if _counts_of(one, side) is not None)
     cases = grouped(seen, lambda one: _named(one, study))
     others = grouped((one for one in valid if one.locks is None), lambda one: _named(one, study))
-    planned = {case.levels.without(FAULT): place for place, case in enumerate(plan_order.cases(study))}
-    for named in sorted(cases, key=lambda named: planned.get(named.without(FAULT), len(planned))):
+    every = plan_order.cases(study)
+    planned = {case.levels.without(FAULT): place for place, case in enumerate(every)}
+    for named in sorted(cases, key=lambda named: planned.get(named.without(FAULT), len(every))):
         yield from _case(named, study, cases[named], others.get(named, []), side)
 
 

@@ -51,7 +51,7 @@ def _of_case(series: Series, levels: CaseLevels) -> Iterator[Row]:
     lengths, rates = series.logs(levels, COPY), series.logs(levels, RATE)
     mebibytes = {block: length - log(MIB) for block, length in lengths.items() if block in rates}
     whole = series.interval(lengths)
-    if whole is None or not mebibytes:
+    if whole is None:
         return
     # All are whole copies on one connection.
     named = levels.without("workload", "connections")

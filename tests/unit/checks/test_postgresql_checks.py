@@ -22,7 +22,7 @@ from tlstax.contract import Counts, ErrorCount, PostgreSqlServer
 from tlstax.records.server_counts import counting_of
 from tlstax.records.trial import ServerClaim, Trial, TrialRecord
 from tlstax.records.window import Together, Window
-from tlstax.study import Case
+from tlstax.study import Case, Level
 
 COMMITTED, SESSIONS = "pg_stat_database.xact_commit", "pg_stat_database.sessions"
 INSERTED = "pg_stat_database.tup_inserted"
@@ -78,6 +78,50 @@ def test_a_login_is_a_transaction_of_its_own() -> None:
     twice = with_done(record, operations=record.done.operations * 2)
     twice = with_done(twice, lifetime=_opened(record.done.lifetime, record.done.operations))
     assert [weight for weight, _ in doubts(transactions_counted, twice)] == ["invalid"]
+
+
+def committed(record: TrialRecord, transactions: int, **more: Level) -> list[tuple[str, str]]:
+    """What is doubted where the server counted this, of a case with these levels more."""
+    made = with_server(record, status_delta={COMMITTED: transactions})
+    return doubts(transactions_counted, made, {**record.trial.case.levels, **more})
+
+
+def too_few(counted: int, claimed: int, logins: int) -> list[tuple[str, str]]:
+    committed = f"the server committed {counted} transactions (pg_stat_database.xact_commit), "
+    claims = f"fewer than the {claimed} of the client's 1000 operations and {logins} logins"
+    return [("invalid", committed + claims)]
+
+
+def test_a_commit_less_than_operations_and_logins_is_told_in_a_sentence() -> None:
+    record = trial()
+    assert record.watched_operations == 1000
+    assert committed(record, 1008) == []
+    assert committed(record, 1007) == too_few(1007, 1008, 8)
+
+
+def test_through_a_pooler_logins_at_the_server_are_not_the_clients() -> None:
+    record = trial()
+    assert committed(record, 1000, path="pgbouncer-terminate") == []
+    assert committed(record, 999, path="pgbouncer-terminate") == too_few(999, 1000, 0)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"client": "psycopg-3"}, {"client": "pg-basebackup"}, {"workload": "orders"}, {"address": "pooler"}],
+)
+def test_where_it_is_not_known_what_an_operation_commits_nothing_is_held_to_it(
+    named: dict[str, Level],
+) -> None:
+    """Drivers run more, others do not ask this database; at another address may be what is not the server."""
+    assert committed(trial(), 0, **named) == []
+    assert committed(trial().model_copy(update={"job": None}), 0) == []
+
+
+def test_in_turns_those_who_make_their_connections_are_held_to_their_own_transactions() -> None:
+    """A pooler keeps its connections, and so the server may not have counted what was done on them."""
+    record = trial("reconnect").model_copy(update={"slices": slices_of([(100, 1.0)])})
+    assert [weight for weight, _ in committed(record, 0)] == ["invalid"]
+    assert committed(record, 0, path="pgbouncer-terminate") == []
 
 
 def _opened(counts: Counts, more: int) -> Counts:

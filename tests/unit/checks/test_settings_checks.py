@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -293,14 +294,23 @@ def test_an_option_is_in_force_by_the_server_s_own_word(
 
 
 def word(
-    proves_client: bool = False, *, private: bool = True, named: bool = True, **server: Any
+    proves_client: bool = False,
+    *,
+    private: bool = True,
+    named: bool = True,
+    before: Sequence[Any] = (),
+    **server: Any,
 ) -> list[str]:
-    """What is doubted of a trial whose server says this of its connections, as PostgreSQL's does."""
+    """What is doubted of a trial whose server says this of its connections, as PostgreSQL's does.
+
+    It said as much `before` of other connections: of each what differs.
+    """
     made = trial(levels={"client_certificate": "on" if proves_client else "off"} if named else {})
     said = {"cipher": "TLS_AES_256_GCM_SHA384", "cipher_bits": 256, **server}
     seen = tuple(
-        one.model_copy(update={"server": one.server and one.server.model_copy(update=said)})
+        one.model_copy(update={"server": one.server and one.server.model_copy(update={**said, **other})})
         for one in made.ready.negotiated
+        for other in (*before, {})
     )
     made = made._replace(ready=made.ready.model_copy(update={"negotiated": seen}))
     if not private:
@@ -336,3 +346,9 @@ def test_the_bits_are_those_of_the_cipher() -> None:
         assert word(cipher=cipher, cipher_bits=bits) == []
     assert word(cipher_bits=128) == ["the server says 128 bits of TLS_AES_256_GCM_SHA384, which has 256"]
     assert word(cipher_bits=None, client_name="/CN=somebody") == []
+
+
+def test_every_connection_is_held_to_its_bits_whatever_those_before_it_said() -> None:
+    doubted = ["the server says 128 bits of TLS_AES_256_GCM_SHA384, which has 256"]
+    assert word(cipher_bits=128, before=[{"cipher_bits": None}]) == doubted
+    assert word(cipher_bits=128, before=[{"cipher_bits": 256}], private=False, named=False) == doubted

@@ -45,11 +45,22 @@ def test_a_file_that_is_another_in_the_backup_is_named() -> None:
     ]
 
 
+def test_of_a_log_its_bytes_are_what_it_has() -> None:
+    assert said(trial(has={"bytes": 8192}, holds={"bytes": 4096})) == [
+        ("invalid", "the server has 8,192 bytes, and 4,096 came")
+    ]
+
+
 @pytest.mark.parametrize("length", [LENGTH - 5000, LENGTH + 5000, 0])
 def test_a_copy_of_the_window_of_another_length_is_no_copy(length: int) -> None:
     ((weight, reason),) = said(trial(written=(LENGTH, LENGTH, length)))
     assert weight == "invalid"
     assert reason.startswith(f"a copy of the window was {length:,} bytes long")
+
+
+@pytest.mark.parametrize(("more", "is_whole"), [(1024, True), (1025, False), (-1024, True), (-1025, False)])
+def test_a_kibibyte_that_is_written_beside_the_copy_makes_it_no_other(more: int, *, is_whole: bool) -> None:
+    assert (said(trial(written=(LENGTH, LENGTH, LENGTH + more))) == []) is is_whole
 
 
 def test_a_running_servers_files_may_differ_a_little_and_not_by_much() -> None:
@@ -63,6 +74,9 @@ def test_a_copy_that_is_not_told_of_is_none() -> None:
 
 
 def test_a_program_that_tells_nothing_is_not_believed() -> None:
-    ((weight, _),) = said(with_done(trial(), streamed=None))
-    assert weight == "unknown"
-    assert said(with_done(trial(), streamed=None), "engine") == []
+    untold = trial()
+    assert untold.ready is not None
+    doubt = ("unknown", f"{untold.ready.client} does not tell what it copied")
+    assert said(with_done(untold, streamed=None)) == [doubt]
+    assert said(untold.model_copy(update={"job": None})) == [doubt]
+    assert said(with_done(untold, streamed=None), "engine") == []

@@ -123,7 +123,8 @@ def test_where_there_is_room_for_fewer_each_part_has_the_baseline() -> None:
     for found in (two, three):
         positions = [trial.position for sitting in found for trial in sitting.trials]
         assert len(positions) == len(set(positions)), "every trial has a place of its own"
-        assert sorted(positions)[: trials_per_block(of)] == list(range(trials_per_block(of)))
+        further = len(found) - 1
+        assert sorted(positions) == list(range(trials_per_block(of) + further)), "the baseline's come last"
         assert len({sitting.number for sitting in found}) == len(found)
 
 
@@ -135,6 +136,19 @@ def test_who_has_no_room_even_beside_the_baseline_alone_is_measured_alone() -> N
         for sitting in seated(study("point-select", 4, 20), at_most=23)
     }
     assert by_connections == {4: True, 20: False}
+
+
+def test_two_without_room_for_both_are_measured_alone_and_named_slices_need_no_company() -> None:
+    of = study("point-select", 8)
+    block = next(blocks(of, seed=1))
+    two = [next(trial for trial in block if trial.case.role == role) for role in ("baseline", "treatment")]
+    for at_most, together in ((19, [2]), (18, [1, 1])):
+        limits = ExternalLimits({None: Elsewhere(at_most, NEAR_S)})
+        assert [len(sitting.trials) for sitting in sittings(of, two, 0.3, limits)] == together
+    named = of.model_copy(update={"factors": {**of.factors, "slice_ms": (50,)}})
+    for trial in next(blocks(named, seed=1)):
+        (alone,) = sittings(named, [trial], 0.3, ExternalLimits({None: Elsewhere(18, NEAR_S)}))
+        assert (alone.takes_turns, alone.slice_s, alone.trials) == (True, 0.05, (trial,))
 
 
 @pytest.mark.parametrize("workload", ["reconnect", "storm", "mine"])

@@ -192,6 +192,32 @@ def test_a_server_must_have_room_for_all_who_take_turns_and_for_the_largest_case
     assert most_held(alone, seed=7) == MOST_CONNECTIONS
 
 
+@pytest.mark.parametrize("before", [{"capture": True}, {"count": "locks"}])
+def test_what_goes_before_all_blocks_does_not_hide_who_takes_turns(before: dict[str, Any]) -> None:
+    made_up = study(factors={"tls": ("off", "1.2", "1.3"), "connections": (8,)}, **before)
+    assert not first_block(made_up)[0].is_measured
+    assert most_held(made_up, seed=7) == 32
+
+
+def test_room_is_made_for_those_who_sit_together_by_the_runs_own_seed() -> None:
+    """Of four cases that share the programs of a path one sits: which keeps its connections, or does not."""
+    factors = {
+        "tls": ("off", "1.3"),
+        "path": ("direct", "stunnel"),
+        "workload": ("point-select", "reconnect"),
+    }
+    made_up = study(
+        factors={**factors, "connections": (8,)}, baseline={name: of[0] for name, of in factors.items()}
+    )
+    held = []
+    for seed in range(16):
+        (together,) = (one for one in sittings(made_up, next(blocks(made_up, seed)), 0.3) if one.takes_turns)
+        kept = sum(trial.case.levels.workload == "point-select" for trial in together.trials)
+        assert most_held(made_up, seed) == 8 * kept + 8
+        held.append(kept)
+    assert set(held) == {3, 4}
+
+
 def test_workloads_that_are_compared_and_only_read_take_turns_for_as_long_as_the_slowest_needs() -> None:
     made_up = study(
         factors={"tls": ("off", "1.3"), "workload": ("point-select", "reconnect"), "connections": (16,)},

@@ -197,6 +197,33 @@ def test_cases_are_in_the_plans_order_whatever_was_run_first() -> None:
     assert [row.case for row in told(other_way).of(role=ALL_OF_THEM)] == planned
 
 
+def test_counting_in_place_of_what_a_study_plants_changes_nothing_in_the_order() -> None:
+    study = override(TAX, "fault", ["none", "rand-per-byte"])
+    planned = [case for case in cases(study) if case.role != "control" and case.levels["fault"] == "none"]
+    (first, *_) = fake_run(study, number_of_blocks=1, invalid=False).trials
+    run = fake_run(study, number_of_blocks=1, invalid=False)
+    counted = [case.model_copy(update={"levels": case.levels | {"fault": "count-locks"}}) for case in planned]
+    trials = [
+        first.model_copy(
+            update={"trial": first.trial.model_copy(update={"case": case, "position": at}), "locks": FIRST}
+        )
+        for at, case in enumerate(counted)
+    ]
+    assert [row.case for row in told(with_trials(run, trials[::-1])).of(role=ALL_OF_THEM)] == [
+        dict(case.levels) for case in counted
+    ]
+
+
+def test_a_case_that_its_study_would_leave_out_today_comes_last() -> None:
+    run = counted_everywhere(TAX)
+    (first, *others) = run.trials
+    case = first.trial.case
+    gone = case.model_copy(update={"levels": case.levels | {"tls": "1.1"}})
+    stored = first.model_copy(update={"trial": first.trial.model_copy(update={"case": gone})})
+    *_, last = told(with_trials(run, [stored, *others])).of(role=ALL_OF_THEM)
+    assert last.case == TAX.known(gone.levels)
+
+
 def test_a_study_that_varies_what_is_planted_keeps_it_in_its_cases() -> None:
     study = override(load_study("tax"), "fault", ["none", "count-locks"])
     found = told(counted_everywhere(study)).of(role=ALL_OF_THEM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp
 
 import pytest
@@ -60,7 +61,12 @@ MEASURED: dict[tuple[str, int, str], dict[str, float]] = {
 
 
 def told(measured: dict[tuple[str, int, str], dict[str, float]], **more: Level) -> Told:
-    """What is told of these cases; the costs of what goes through a pooler wiggle from block to block."""
+    """What is told of these cases."""
+    return TOPIC.told(run_of(series(measured, **more)))
+
+
+def series(measured: dict[tuple[str, int, str], dict[str, float]], **more: Level) -> Series:
+    """These cases in three blocks; the costs of what goes through a pooler wiggle from block to block."""
     cases, values = {}, {}
     for (path, connections, workload), own in measured.items():
         levels = {**levels_of(path, connections, workload), **more}
@@ -72,7 +78,7 @@ def told(measured: dict[tuple[str, int, str], dict[str, float]], **more: Level) 
             }
             for block in range(3)
         }
-    return TOPIC.told(run_of(Series(study=STUDY, cases=cases, values=values, controls={})))
+    return Series(study=STUDY, cases=cases, values=values, controls={})
 
 
 def row_of(rows: Told, outcome: str, connections: int = 8, workload: str = "reconnect") -> Row:
@@ -97,6 +103,37 @@ def test_each_side_is_told_by_itself_and_the_server_beside_a_direct_connection()
     assert interval(beside).point == pytest.approx(0.05)
     assert beside.baseline["path"] == "direct"
     assert interval(row_of(rows, "all_cpu_us_per_op beside direct")).point == pytest.approx(1 / 3)
+
+
+def test_each_figure_has_its_unit_and_the_case_its_name_in_the_study() -> None:
+    rows = [
+        row
+        for row in told(MEASURED).rows
+        if (row.case["connections"], row.case["workload"]) == (1, "reconnect")
+    ]
+    assert [(row.outcome, row.unit, row.of) for row in rows] == [
+        ("path_cpu_us_per_op", "us", "value"),
+        ("client_cpu_us_per_op", "us", "value"),
+        ("server_cpu_us_per_op", "us", "value"),
+        ("all_cpu_us_per_op", "us", "value"),
+        ("server_cpu_us_per_op beside direct", "1", "ratio"),
+        ("all_cpu_us_per_op beside direct", "1", "ratio"),
+        ("pooler_busy", "1", "value"),
+        ("most_per_s", "1/s", "value"),
+    ]
+    assert {row.label for row in rows} == {
+        "TLS 1.3, through PgBouncer, which ends TLS, reconnecting for every point select, 1 connection"
+    }
+
+
+def test_a_block_whose_rate_is_not_known_does_not_tell_how_busy_the_pooler_was() -> None:
+    whole = series(MEASURED)
+    at = CaseLevels.of(levels_of(TERMINATE, 8))
+    (first, *others) = whole.values[at].items()
+    without = {name: value for name, value in first[1].items() if name != "ops_per_s"}
+    values = {**whole.values, at: {first[0]: without, **dict(others)}}
+    rows = TOPIC.told(run_of(replace(whole, values=values)))
+    assert (row_of(rows, "pooler_busy").blocks, row_of(rows, "most_per_s").blocks) == (2, 3)
 
 
 def test_a_thread_has_time_for_so_many_and_is_full_where_it_works_nine_tenths_of_the_time() -> None:

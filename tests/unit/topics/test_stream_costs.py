@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import golden
@@ -78,6 +80,15 @@ def test_tls_is_beside_the_same_program_in_the_clear() -> None:
         assert beside.of == "ratio"
         assert beside.ratio.point == pytest.approx(1.5)
         assert (beside.baseline["client"], beside.baseline["tls"]) == ("pg-dump", "off")
+
+
+def test_where_programs_are_compared_each_copy_is_named_by_its_own() -> None:
+    compared = STUDY.model_copy(update={"baseline": {"tls": "off", "client": "pg-dump"}})
+    rows = TOPIC.told(run_of(replace(series(), study=compared))).rows
+    assert {each.label for each in rows if each.case["tls"] == "1.3"} == {
+        "TLS 1.3, by pg_dump, postgresql-18, on the same machine",
+        "TLS 1.3, by pg_basebackup, postgresql-18, on the same machine",
+    }
 
 
 def test_without_plaintext_nothing_is_compared_and_nothing_said() -> None:
