@@ -72,6 +72,12 @@ def test_the_project_is_found() -> None:
     assert len(sources()) > 30
 
 
+def test_the_tests_that_begin_first_are_there() -> None:
+    names = re.findall(r'^    "([\w/]+\.py)",$', texts()["tests/conftest.py"], re.MULTILINE)
+    assert len(names) > 10
+    assert [name for name in names if f"tests/{name}" not in texts()] == []
+
+
 def test_every_source_begins_with_its_reason() -> None:
     silent = []
     for name, text in sources().items():
