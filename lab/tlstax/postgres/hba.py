@@ -246,13 +246,17 @@ def own_client(database: Database, lines: Sequence[Line], *, encrypted: bool) ->
     client = Client(
         str(user), str(into), address, encrypted, frozenset(_words(roles)), bool(answers.number(is_of_server))
     )
+    return fitted(database, lines, client)
+
+
+def fitted(database: Database, lines: Sequence[Line], client: Client) -> Client:
+    """The client with the regular expressions that fit its names, by the server's word. Raises SqlError."""
+    if settings.version_number(database) < _FIRST_WITH_FILES:
+        return client
     return replace(client, fitting=frozenset(_fitting(database, lines, client)))
 
 
 def _fitting(database: Database, lines: Sequence[Line], client: Client) -> Iterator[tuple[str, str]]:
-    """The regular expressions of the lines that fit the account's or the database's name, by the server."""
-    if settings.version_number(database) < _FIRST_WITH_FILES:
-        return
     asked = {(word, client.user) for line in lines for word in line.users}
     asked |= {(word, client.database) for line in lines for word in line.databases}
     for word, name in sorted(asked):
