@@ -134,7 +134,7 @@ def mistakes() -> Iterator[Mistake]:
     )
     yield Mistake("groups", settings=settings("--ssl_groups=secp384r1"), change="groups", mended=clean)
     yield Mistake("p-256 alone", settings=settings("--ssl_groups=prime256v1"), change="groups", mended=clean)
-    yield Mistake("second hello", "postgresql-15", change="group", tls=TlsOn(groups=P256_FIRST))
+    yield Mistake("second hello", "postgresql-15", change="group", far_ms=20)
     yield Mistake(
         "curve",
         "postgresql-17",
@@ -325,9 +325,7 @@ def judged(case: Mistake, found: Advice, tally: Tally) -> None:
         tally.lost.append(f"{case.name}: {case.change} is not among {changes[:2]}")
     if case.concern and not any(case.concern in what for what in concerns[:2]):
         tally.lost.append(f"{case.name}: {case.concern!r} is not among {concerns[:2]}")
-    # Before 18 the only group is P-256 by default, which clients do not offer first.
-    usual = {"group"} if case.server != "postgresql-18" else set()
-    if case.use is None and set(changes) - usual - {case.change}:
+    if case.use is None and set(changes) - {case.change}:
         tally.lost.append(f"{case.name}: advised {changes}, where {case.change or 'nothing'} was planted")
     if not case.concern and unsafe:
         tally.lost.append(f"{case.name}: called unsafe: {unsafe}")

@@ -71,7 +71,7 @@ PLANTED_AT_POSTGRESQL = {
         for name, own in PLANTED.items()
         if name
         in {
-            *("connection", "statement", "KiB", "statement beyond 8", "KiB beyond 16"),
+            *("connection", "statement", "KiB", "statement beyond 8", "KiB beyond 16", "buffer KiB"),
             *(
                 "statement under TLS",
                 "KiB under TLS",

@@ -93,6 +93,11 @@ def requires_tls(database: Database) -> bool | None:
     return str(found[0][1]).upper() in {"ON", "1"} if found else None
 
 
+def lets_in_clear(database: Database) -> bool | None:  # noqa: ARG001
+    """None: what is demanded of an account, its terms say."""
+    return None
+
+
 def admission(database: Database) -> tuple[str, ...]:  # noqa: ARG001
     """Nothing: accounts say by themselves how each is proved."""
     return ()

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tlstax.postgres import settings
+from tlstax.postgres import hba, settings
 from tlstax.postgres.database import PostgresDatabase, apart
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
@@ -92,42 +92,34 @@ def identity(database: Database) -> Identity:
 
 
 def requires_tls(database: Database) -> bool | None:
-    """Whether connections over TCP in the clear are refused; None where the account may not know.
+    """Whether connections over a network in the clear are refused; None where the account may not know.
 
-    By the kinds of the lines of pg_hba.conf that let anybody in.
+    By the lines of pg_hba.conf, without those for the server's own machine, whose connections are on no wire.
     """
-    try:
-        rules = answers.rows(
-            apart(database), "SELECT type, auth_method FROM pg_hba_file_rules WHERE error IS NULL", columns=2
-        )
-    except SqlError as error:
-        if error.is_of_connection:
-            raise
+    lines = hba.read(database)
+    if lines is None:
         return None
-    return not any(kind in {"host", "hostnossl"} and method != "reject" for kind, method in rules)
+    return all(kind == "hostssl" or line.is_for_loopback for kind, line in hba.reached(lines))
 
 
-_OVER_TCP: Final = """
-SELECT type, auth_method FROM pg_hba_file_rules
-WHERE error IS NULL AND type <> 'local' AND auth_method <> 'reject'
-  AND NOT (address IN ('127.0.0.1', '::1')
-           AND netmask IN ('255.255.255.255', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'))
-GROUP BY 1, 2 ORDER BY 1, 2
-"""
+def lets_in_clear(database: Database) -> bool | None:
+    """Whether this account is let in from here in the clear; None where the account may not know."""
+    lines = hba.read(database)
+    client = None if lines is None else hba.own_client(database, lines, encrypted=False)
+    if lines is None or client is None:
+        return None
+    method = hba.method_for(lines, client)
+    return None if method is None else method != hba.REJECT
 
 
 def admission(database: Database) -> tuple[str, ...]:
     """How pg_hba.conf lets clients in over TCP, such as "host md5"; empty where it is not told.
 
-    Lines for the server's own machine are left out.
+    Lines for the server's own machine are left out, and those that no connection comes as far as.
     """
-    try:
-        rules = answers.rows(apart(database), _OVER_TCP, columns=2)
-    except SqlError as error:
-        if error.is_of_connection:
-            raise
-        return ()
-    return tuple(f"{kind} {method}" for kind, method in rules)
+    lines = hba.read(database) or ()
+    found = {f"{kind} {line.method}" for kind, line in hba.reached(lines) if not line.is_for_loopback}
+    return tuple(sorted(found))
 
 
 def password_encryption(database: Database) -> str | None:

@@ -155,6 +155,10 @@ class ServerFacts(Protocol):
         """Whether connections in the clear are refused; None where that cannot be known."""
         ...
 
+    def lets_in_clear(self, database: Database) -> bool | None:
+        """Whether pg_hba.conf lets this account in from here in the clear; None where that is not told."""
+        ...
+
     def admission(self, database: Database) -> tuple[str, ...]:
         """How pg_hba.conf lets clients in over TCP, such as "host md5"; empty where it is not told."""
         ...

@@ -86,9 +86,10 @@ class ServerWord(Frozen):
     """What the server says of itself to the account, None or empty where it does not say.
 
     `admission` has how its lines of pg_hba.conf let clients in over TCP ("host md5"), without those for its
-    own machine. `scram_iterations` is how often the account's password is hashed for each login,
-    `password_encryption` by what passwords are kept that are set from now on, and `pooler_leg` how a pooler
-    that is in front came to the server: PostgreSQL's alone.
+    own machine, and `lets_in_clear` whether they let this account in from here in the clear.
+    `scram_iterations` is how often the account's password is hashed for each login, `password_encryption` by
+    what passwords are kept that are set from now on, and `pooler_leg` how a pooler that is in front came to
+    the server: PostgreSQL's alone.
     """
 
     version: str
@@ -100,6 +101,7 @@ class ServerWord(Frozen):
     scram_iterations: PositiveInt | None = Field(default=None, exclude_if=_is_none)
     password_encryption: str | None = Field(default=None, exclude_if=_is_none)
     pooler_leg: PoolerLeg | None = Field(default=None, exclude_if=_is_none)
+    lets_in_clear: bool | None = Field(default=None, exclude_if=_is_none)
 
     @property
     def family(self) -> Family:

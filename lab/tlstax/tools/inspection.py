@@ -358,6 +358,7 @@ def _asked(  # noqa: PLR0913 (what is known already)
 
 def word(database: GuardedDatabase, product: ExternalProduct) -> ServerWord:
     """What the server says of itself to an ordinary account. Raises SqlError."""
+    pooler_leg = product.session.pooler_leg(database)
     return ServerWord(
         version=product.server_facts.version(database),
         tls_library=product.server_tls.facts(database).library_version,
@@ -367,7 +368,9 @@ def word(database: GuardedDatabase, product: ExternalProduct) -> ServerWord:
         admission=product.server_facts.admission(database),
         scram_iterations=getattr(database, "scram_iterations", None),
         password_encryption=product.server_facts.password_encryption(database),
-        pooler_leg=product.session.pooler_leg(database),
+        pooler_leg=pooler_leg,
+        # Behind a pooler it is the pooler that comes to the server.
+        lets_in_clear=None if pooler_leg else product.server_facts.lets_in_clear(database),
     )
 
 

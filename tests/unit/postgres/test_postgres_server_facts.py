@@ -7,7 +7,6 @@ import pytest
 from answering_database import AnsweringDatabase
 from tlstax.postgres import answering, connection_log, server_facts
 from tlstax.records.trial import ConnectionsSeen
-from tlstax.sql.database import SqlError
 
 LIMITS = {"max_connections": "100", "superuser_reserved_connections": "3", "reserved_connections": "5"}
 
@@ -37,27 +36,6 @@ def test_the_accounts_limit_is_its_roles_or_its_databases_whichever_leaves_less(
     told = [(*role, *of_database, 11)]
     server = AnsweringDatabase({"rolconnlimit": told, "pg_settings": list(LIMITS.items())})
     assert server_facts.connection_limits(server) == (92, own[0], 11, own[1])
-
-
-@pytest.mark.parametrize(
-    ("rules", "requires"),
-    [
-        ([("local", "trust"), ("hostssl", "scram-sha-256")], True),
-        ([("hostssl", "scram-sha-256"), ("host", "reject")], True),
-        ([("host", "scram-sha-256")], False),
-        ([("hostnossl", "md5")], False),
-    ],
-)
-def test_tls_is_required_where_nothing_else_is_let_in(rules: list[tuple[str, str]], requires: bool) -> None:
-    assert server_facts.requires_tls(AnsweringDatabase({"pg_hba_file_rules": rules})) is requires
-
-
-def test_an_account_that_may_not_ask_does_not_know() -> None:
-    refused = AnsweringDatabase({"pg_hba": SqlError("42501", "permission denied")})
-    assert server_facts.requires_tls(refused) is None
-    gone = AnsweringDatabase({"pg_hba": SqlError("08006", "gone", is_of_connection=True)})
-    with pytest.raises(SqlError, match="gone"):
-        server_facts.requires_tls(gone)
 
 
 def test_standbys_have_the_data_of_their_primary_and_are_others() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from answering_database import AnsweringDatabase
-from tlstax.postgres import server_facts, use_counters
-from tlstax.sql.database import SqlError
+from tlstax.postgres import use_counters
 from tlstax.sql.facts import Connected
 
 
@@ -44,21 +43,3 @@ def test_how_others_came_is_hidden_from_an_ordinary_account() -> None:
         "pg_read_all_stats",
     )
     assert use_counters.unread({"connections": 1}, found[::2]) == ()
-
-
-def test_lines_of_pg_hba_are_told_to_who_may_read_them_alone() -> None:
-    rules = [("host", "md5"), ("hostssl", "scram-sha-256")]
-    server = AnsweringDatabase({"pg_hba_file_rules": rules})
-    assert server_facts.admission(server) == ("host md5", "hostssl scram-sha-256")
-
-    class Refusing(AnsweringDatabase):
-        def __init__(self, *, is_of_connection: bool) -> None:
-            super().__init__({})
-            self._is_of_connection = is_of_connection
-
-        def rows(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:  # noqa: ARG002
-            raise SqlError("42501", "permission denied", is_of_connection=self._is_of_connection)
-
-    assert server_facts.admission(Refusing(is_of_connection=False)) == ()
-    with pytest.raises(SqlError):
-        server_facts.admission(Refusing(is_of_connection=True))

@@ -153,7 +153,7 @@ def test_a_server_that_allows_many_is_asked_as_ever(monkeypatch: pytest.MonkeyPa
 def test_of_postgresqls_drivers_it_is_told_who_could_connect_where_no_pooler_is_in_front(
     monkeypatch: pytest.MonkeyPatch, leg: PoolerLeg | None, drivers: int | None
 ) -> None:
-    said = {"version": "PostgreSQL 18.6", "account_plugin": "scram-sha-256", "requires_tls": False}
+    said = {"version": "PostgreSQL 18.6", "account_plugin": "scram-sha-256", "lets_in_clear": True}
     word = OWN.word.model_copy(update={**said, "pooler_leg": leg})
     monkeypatch.setattr(inspection, "own_connection", lambda *_: replace(OWN, word=word, offers_tls=False))
     access = replace(ACCESS, address=replace(ACCESS.address, product="postgresql"))

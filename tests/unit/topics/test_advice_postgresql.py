@@ -94,7 +94,7 @@ def test_what_was_planted_is_advised() -> None:
     planted = {
         "certificate": server(chain=(certificate("RSA 4096"),)),
         "groups": server("PostgreSQL 18.4", "P-384", hello_retry=True),
-        "group": server("PostgreSQL 15.9", "P-256", hello_retry=True),
+        "group": server("PostgreSQL 15.9", "P-256", hello_retry=True, direct=False, far_us=1000.0),
         "version": server(tls="1.2", versions=("1.2",)),
         "direct": server(far_us=1000.0),
         "login": server(iterations=15_001),
@@ -106,6 +106,19 @@ def test_what_was_planted_is_advised() -> None:
         assert own.seen
         assert own.steps
         assert redacted(made_advice(changes=(own,))).changes == (own,), "all that is said of it is public"
+
+
+def test_the_one_group_of_the_default_before_18_is_named_where_it_costs_something() -> None:
+    near = server("PostgreSQL 15.9", "P-256", hello_retry=True, direct=False)
+    assert changes(near) == set(), "a clean server"
+    own = ranked(near)["group"]
+    assert (own.saving.round_trips, own.why_not) == (1, "whether clients reconnect could not be seen")
+    assert "group" in changes(server("PostgreSQL 15.9", "P-256", hello_retry=True, watched=use(100.0, 2.0)))
+    little = replace(EVIDENCE, like_it=Measured(1000.0, 50.0, 0.01, {**RATIOS, "group": ratio(0.98)}))
+    often = server("PostgreSQL 15.9", "P-256", hello_retry=True, watched=use(100.0, 2.0))
+    assert ranked(often, little)["group"].why_not == "it saves less than 5 %"
+    far = server("PostgreSQL 15.9", "P-256", hello_retry=True, far_us=20_000.0)
+    assert ranked(far)["group"].seen == "clients are asked for a second ClientHello, and are 20 ms from it"
 
 
 @pytest.mark.parametrize(

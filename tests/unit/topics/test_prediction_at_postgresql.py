@@ -135,7 +135,13 @@ def test_preparing_and_values_beside_the_table_are_parts() -> None:
     assert "large values" not in parts_of(mix(tls="off", answer_bytes=2000))
     beyond = parts_of(mix(tls="off", statements=2, answer_bytes=20 << 10))
     assert beyond["KiB beyond 16"] == 8
-    assert "buffer KiB" not in beyond, "MySQL's buffers are its own"
+    assert beyond["buffer KiB"] == 4, "the memory of an answer is new once"
+    assert "buffer KiB" not in statements_alone(mix(tls="off", statements=2, answer_bytes=(256 << 10) - 1))
+
+
+def test_memory_of_a_quarter_of_a_mebibyte_is_new_with_each_statement() -> None:
+    own = mix(tls="off", statements=3, answer_bytes=256 << 10)
+    assert parts_of(own)["buffer KiB"] == statements_alone(own)["buffer KiB"] == 3 * 240
 
 
 def test_a_pool_has_nothing_of_the_servers_own_connection_and_a_tunnel_adds() -> None:

@@ -134,7 +134,7 @@ def test_the_record_says_what_it_was_predicted_from() -> None:
     (parts,) = told(stored(header(scaling=scaling))).of(role=PARTS)
     origin = model().origin
     assert parts.label == "mysql-9.7"
-    assert parts.more == {"model_version": 1, "parts_run": origin.run, "scaled_by_run": scaling.run}
+    assert parts.more == {"model_version": 2, "parts_run": origin.run, "scaled_by_run": scaling.run}
     again = RunHeader.model_validate_json(header(scaling=scaling).model_dump_json())
     assert again == header(scaling=scaling)
 

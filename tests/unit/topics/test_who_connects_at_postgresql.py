@@ -19,7 +19,13 @@ SCRAM, BOUND = "scram-sha-256", "scram-sha-256-plus"
 def at_postgres(*taken: str, encrypted: bool = True, **more: Any) -> Seen:
     """A PostgreSQL, whose account was proved by SCRAM bound to the channel."""
     was = seen(*taken, **{"version": "PostgreSQL 18.6 (Debian 18.6-3)", "plugin": BOUND, **more})
-    word = was.server.word.model_copy(update={"account_is_encrypted": encrypted})
+    refused = was.server.word.requires_tls
+    word = was.server.word.model_copy(
+        update={
+            "account_is_encrypted": encrypted,
+            "lets_in_clear": None if refused is None else not refused,
+        }
+    )
     return Seen(was.server.model_copy(update={"word": word}), was.host, was.is_known_authority)
 
 

@@ -326,7 +326,7 @@ def _possible(found: InspectedServer, now: Now, use: SeenUse) -> Iterator[tuple[
         none = "" if now.resumes in {True, None} else f"the server resumes no sessions of TLS {now.tls}"
         yield "resumption", "resume sessions", none
     if now.hello_retry and not now.group_option:
-        yield "group", "P-256 first in the clients' groups", "clients are asked for a second ClientHello"
+        yield "group", "P-256 first in the clients' groups", _seen_asked_again(found, use)
     if now.tls == "1.2":
         offers = now.other_version is not None
         yield "version", "TLS 1.3 in place of 1.2", "" if offers else "the server does not offer TLS 1.3"
@@ -368,13 +368,30 @@ def _seen_reconnecting(found: InspectedServer, use: SeenUse) -> str:
     return f"{rate:.3g} connections a second are made for {each} each"
 
 
+def _seen_asked_again(found: InspectedServer, use: SeenUse) -> str:
+    """That clients are asked for a second ClientHello; of PostgreSQL's default where that costs what is seen.
+
+    Before 18 it has one group, which is P-256 and cannot be X25519: each client of today's is asked again,
+    and near it that takes little of what a connection costs.
+    """
+    asked = "clients are asked for a second ClientHello"
+    if not found.word.is_postgresql:
+        return asked
+    far = _far(found, use)
+    return far and f"{asked}, and are {far} from it"
+
+
 def _seen_far(found: InspectedServer, use: SeenUse) -> str:
-    """That clients pay for a round trip; empty where they are near, or are known to reconnect seldom."""
+    """That clients pay for a round trip; empty where they do not."""
+    far = _far(found, use)
+    return far and f"clients here are {far} from it, and ask for TLS before they begin it"
+
+
+def _far(found: InspectedServer, use: SeenUse) -> str:
+    """How far clients are: "20 ms"; empty where that is near, or they are known to reconnect seldom."""
     far_us = next((own.median_us for own in found.connect if own.name == "tcp_connect"), 0.0)
     seldom = use.source != "assumed" and (use.connects_per_s or 0.0) < LEAST_CONNECTS_PER_S
-    if far_us < FAR_US or seldom:
-        return ""
-    return f"clients here are {far_us / 1000:.3g} ms from it, and ask for TLS before they begin it"
+    return "" if far_us < FAR_US or seldom else f"{far_us / 1000:.3g} ms"
 
 
 def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evidence) -> Saving:

@@ -105,7 +105,8 @@ def _of_tls(found: InspectedServer) -> Iterator[tuple[str, str]]:
     if found.word.admission:
         yield "Lets in over TCP", ", ".join(found.word.admission)
     if found.word.requires_tls is not None:
-        yield "In the clear", "refused" if found.word.requires_tls else "accepted"
+        of_account = ", and of this account from here refused" if found.word.lets_in_clear is False else ""
+        yield "In the clear", "refused" if found.word.requires_tls else f"accepted{of_account}"
 
 
 def _accepted(asked: Asked) -> str:

@@ -178,7 +178,13 @@ class _Trial:
         MySQL and MariaDB tell every account; where they have no word for it they refuse nobody.
         """
         word = self.found.word
-        return word.is_postgresql and word.requires_tls is None and word.account_is_encrypted
+        return word.is_postgresql and word.lets_in_clear is None and word.account_is_encrypted
+
+    @property
+    def refuses_plaintext(self) -> bool:
+        """Whether the account is refused in the clear, as far as that is known."""
+        word = self.found.word
+        return not word.lets_in_clear if word.lets_in_clear is not None else bool(word.requires_tls)
 
     @property
     def newest(self) -> str:
@@ -204,13 +210,13 @@ class _Trial:
         if encrypts:
             checked = self._certificate(driver.verifies_by_default)
             shaken = self.handshake(driver)
-            if self.found.word.is_postgresql and not (self.found.word.requires_tls or driver.demands_tls):
+            if self.found.word.is_postgresql and not (self.refuses_plaintext or driver.demands_tls):
                 # By `prefer` libpq then begins anew in the clear, by its documentation; not tried of each.
                 shaken = shaken if shaken == SUCCEEDS else UNKNOWN
             return True, _first(shaken, checked, self._login(driver, is_encrypted=True))
         if driver.demands_tls:
             return False, NO_TLS
-        if self.found.word.requires_tls:
+        if self.refuses_plaintext:
             why = "the server refuses connections in the clear, and they do not encrypt"
             return False, Verdict("plaintext", why)
         if self.may_refuse_plaintext:

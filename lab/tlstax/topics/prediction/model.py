@@ -37,7 +37,7 @@ from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
 from tlstax.topics.prediction.parts import Parts, of_path, parts_of
 
-VERSION = 1
+VERSION = 2
 """Of the model. It is raised when the same measurements would be made into other predictions: a run keeps
 what was predicted of it, and by which version."""
 
