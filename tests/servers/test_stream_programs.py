@@ -34,17 +34,20 @@ rows = {rows}
 workload = ["stream"]
 connections = [1]
 tls = ["off", "1.3"]
+compression = [{compressions}]
 queries = [{copies}]
 """
 
 
 def measured(
-    folder: Path, server: str, *clients: str, copies: int = 1
+    folder: Path, server: str, *clients: str, copies: int = 1, compressions: tuple[str, ...] = ("off",)
 ) -> tuple[dict[str, Any], tuple[TrialRecord, ...]]:
     """One block of these clients at a server of their own: what the run shows, and its trials."""
     bundled = ", ".join(f'{{ server = "{server}", client = "{client}" }}' for client in clients)
     file = folder / "streams.toml"
-    file.write_text(STUDY.format(treatments=bundled, rows=ROWS, copies=copies), encoding="utf-8")
+    levels = ", ".join(f'"{level}"' for level in compressions)
+    text = STUDY.format(treatments=bundled, rows=ROWS, copies=copies, compressions=levels)
+    file.write_text(text, encoding="utf-8")
     home = Home(folder / "data")
     result = home.run("study", "run", str(file), "--blocks", "1", "--json")
     assert result.returncode == 0, result.stderr
@@ -68,6 +71,9 @@ def check(document: dict[str, Any], trials: tuple[TrialRecord, ...], holds: dict
         assert trial.done.operations == trial.trial.case.levels.queries
         assert len(streamed.written) == 1 + trial.done.operations
         assert streamed.copy_bytes > ROWS * 100
+        packed = trial.trial.case.levels.compression != "off"
+        assert streamed.received_bytes is not None
+        assert (streamed.received_bytes < 0.8 * streamed.copy_bytes) is packed
     outcomes = {row["outcome"] for row in document["topics"]["streams"]["rows"]}
     assert {"MiB a second", "time to the last byte", "server CPU of a MiB"} <= outcomes
 
@@ -79,9 +85,15 @@ def test_a_postgresql_is_dumped_and_its_log_received(tmp_path: Path) -> None:
 
 
 def test_a_postgresql_is_backed_up(tmp_path: Path) -> None:
-    document, trials = measured(tmp_path, "postgresql-18", "pg-basebackup")
+    document, trials = measured(tmp_path, "postgresql-18", "pg-basebackup", compressions=("off", "zlib"))
     check(document, trials, {"pg-basebackup": set()})
     check_log(trials)
+
+
+@pytest.mark.long
+def test_a_backup_comes_compressed_by_zstd(tmp_path: Path) -> None:
+    document, trials = measured(tmp_path, "postgresql-18", "pg-basebackup", compressions=("zstd",))
+    check(document, trials, {"pg-basebackup": set()})
 
 
 def check_log(trials: tuple[TrialRecord, ...]) -> None:
@@ -93,13 +105,22 @@ def check_log(trials: tuple[TrialRecord, ...]) -> None:
 
 
 def test_a_mysql_is_dumped_and_its_log_read(tmp_path: Path) -> None:
-    document, trials = measured(tmp_path, "mysql-9.7", "mysqldump", "mysqlbinlog", copies=2)
+    document, trials = measured(
+        tmp_path, "mysql-9.7", "mysqldump", "mysqlbinlog", compressions=("off", "zstd")
+    )
     check(document, trials, {"mysqldump": {"rows"}, "mysqlbinlog": {"bytes"}})
 
 
 @pytest.mark.long
 def test_a_mariadb_is_dumped_and_its_log_read(tmp_path: Path) -> None:
-    document, trials = measured(tmp_path, "mariadb-11.8", "mariadb-dump", "mariadb-binlog")
+    document, trials = measured(
+        tmp_path,
+        "mariadb-11.8",
+        "mariadb-dump",
+        "mariadb-binlog",
+        copies=2,
+        compressions=("off", "zlib"),
+    )
     check(document, trials, {"mariadb-dump": {"rows"}, "mariadb-binlog": {"bytes"}})
 
 

@@ -6,13 +6,25 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import CompressedBytes, CompressionAgreed
+from tlstax.study.client_kinds import kind_of
+
+PACKED = 0.8
+"""Parts of a copy's length: what crosses the wire is less where it is compressed, and more where it is not.
+
+The digits of the laboratory's table take half of their length (log2(10) of 8 bits, and what a code of whole
+bits loses); rows take 0.96 of the text that a dump makes of them, and files and logs travel as they are.
+"""
 
 
 def compressed(trial: Complete) -> Iterator[Doubt]:
     """Client and server say of the asked connections what the case says, and the client counted so.
 
-    Only a client that knows compression reports it; others cannot have any case of it.
+    Only a client that knows compression reports it; others cannot have any case of it, but for those that
+    copy a server: what one of their copies took on the wire was counted on the way.
     """
+    if kind_of(trial.case.client).copies is not None:
+        yield from _copied(trial)
+        return
     wanted = trial.case.compression
     said = {seen.compression for seen in trial.ready.negotiated}
     for agreed in sorted(said - {None}, key=str):
@@ -20,6 +32,19 @@ def compressed(trial: Complete) -> Iterator[Doubt]:
     if trial.case.is_compressed and (None in said or not said):
         yield Doubt("unknown", "no connection was asked whether it compresses")
     yield from _bytes(trial)
+
+
+def _copied(trial: Complete) -> Iterator[Doubt]:
+    """A copy was shorter on the wire than it is exactly where it was to be compressed."""
+    streamed, wanted = trial.done.streamed, trial.case.compression
+    if streamed is None or streamed.received_bytes is None:
+        if trial.case.is_compressed:
+            yield Doubt("unknown", "how many bytes of a copy crossed the wire is not known")
+        return
+    length, crossed = streamed.copy_bytes, streamed.received_bytes
+    if (crossed < PACKED * length) is not trial.case.is_compressed:
+        words = f"{crossed:,} bytes crossed the wire for a copy of {length:,}, where the case has"
+        yield Doubt("invalid", f"{words} compression = {wanted}")
 
 
 def _disagrees(agreed: CompressionAgreed | None, wanted: str) -> Iterator[Doubt]:

@@ -9,7 +9,7 @@ from pydantic import NonNegativeInt
 from tlstax.contract.frozen import Frozen
 
 Compression = Literal["off", "zlib", "zstd"]
-"""How MySQL's packets are compressed after the login, within TLS where there is TLS."""
+"""How MySQL's packets are compressed after the login, or a base backup, within TLS where there is TLS."""
 
 
 class CompressionAgreed(Frozen):

@@ -225,12 +225,14 @@ class Streamed(Frozen):
 
     One copy before the window was looked through: it was `copy_bytes` long, and had what `holds` says (see
     `StreamTerms`). `written` is what each run of the program wrote, in bytes, that one first: those of the
-    window are looked through no more.
+    window are looked through no more. `received_bytes` is what crossed the wire from the server for one copy,
+    counted on the way, with TLS and compressed as it was; None of clients before it was counted.
     """
 
     copy_bytes: NonNegativeInt
     written: tuple[NonNegativeInt, ...]
     holds: dict[str, int]
+    received_bytes: NonNegativeInt | None = Field(default=None, exclude_if=lambda count: count is None)
 
 
 class Done(Frozen):

@@ -179,6 +179,14 @@ def merged(records: Iterable[TrialRecord], phase: str) -> Histogram | None:
     )
 
 
+def _copy(done: Done) -> dict[str, float]:
+    if done.streamed is None:
+        return {}
+    crossed = done.streamed.received_bytes
+    on_the_wire = {} if crossed is None else {"copy_wire_bytes": float(crossed)}
+    return {"copy_bytes": float(done.streamed.copy_bytes), **on_the_wire}
+
+
 def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
     return {
         **_throughput(done),
@@ -192,7 +200,7 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
         **_events(record),
         **_memory(record),
         **_wire(done),
-        **({"copy_bytes": float(done.streamed.copy_bytes)} if done.streamed is not None else {}),
+        **_copy(done),
         **_phases_on_the_wire(done),
         **_processors(record),
         **_observers(record),

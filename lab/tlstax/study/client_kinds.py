@@ -131,7 +131,12 @@ class ClientKind:
 def _of_other_makers(wanted: Wanted) -> Iterable[Limit]:
     """What no client but the engine has an option for, and that it keeps its TLS library."""
     yield from _of_options(wanted)
+    yield _is_compressed(wanted)
     yield wanted.case.client_tls_library != OWN, "keeps the TLS library that it comes with"
+
+
+def _is_compressed(wanted: Wanted) -> Limit:
+    return wanted.case.is_compressed, "is not told by tlstax to compress, nor asked whether it does"
 
 
 def _of_options(wanted: Wanted) -> Iterable[Limit]:
@@ -140,7 +145,6 @@ def _of_options(wanted: Wanted) -> Iterable[Limit]:
     yield isinstance(wanted.schedule, OpenLoop), "cannot be given a rate"
     yield case.resumes, "resumes no session"
     yield case.group != "default", "takes no key exchange group"
-    yield case.is_compressed, "is not told by tlstax to compress, nor asked whether it does"
 
 
 _ENGINE: ClientKind = ClientKind(
@@ -314,6 +318,7 @@ _OF_PGBENCH = frozenset(
 
 def _of_pgbench(wanted: Wanted) -> Iterable[Limit]:
     yield from _of_options(wanted)
+    yield _is_compressed(wanted)
     yield wanted.case.cipher != "default", "takes no cipher suite: libpq has no option for it"
     yield (
         wanted.workload.own is not None or wanted.case.workload not in _OF_PGBENCH,
@@ -363,6 +368,11 @@ def _of_unseen(wanted: Wanted) -> Iterable[Limit]:
     )
 
 
+def _of_mariadb_binlog(wanted: Wanted) -> Iterable[Limit]:
+    yield from _of_unseen(wanted)
+    yield wanted.case.is_compressed, "has no option to compress what it reads (mariadb-dump has)"
+
+
 def _stream(  # noqa: PLR0913 (what a kind is, by its names)
     name: str,
     words: str,
@@ -394,7 +404,7 @@ STREAMS: tuple[ClientKind, ...] = (
     _stream("mysqldump", "mysqldump", "dump", "mysql", _of_mysql_streams, connects_in_window=True),
     _stream("mysqlbinlog", "mysqlbinlog", "log", "mysql", _of_unseen),
     _stream("mariadb-dump", "mariadb-dump", "dump", "mariadb", _of_unseen),
-    _stream("mariadb-binlog", "mariadb-binlog", "log", "mariadb", _of_unseen),
+    _stream("mariadb-binlog", "mariadb-binlog", "log", "mariadb", _of_mariadb_binlog),
 )
 """Programs that copy all of a server's data, or of its log. Those that verify do so on each connection."""
 

@@ -74,7 +74,14 @@ def of_compression(wanted: Wanted) -> str:
     """A server that does not compress so."""
     case, server = wanted.case, wanted.server
     if wanted.is_of_postgresql and case.is_compressed:
-        return "PostgreSQL's protocol has no compression"
+        copied = kind_of(case.client).copies
+        if copied is None:
+            return "PostgreSQL's protocol has no compression"
+        if copied != "base backup":
+            return (
+                "PostgreSQL's protocol has no compression: of its copies only a base backup can come "
+                "compressed (client = pg-basebackup)"
+            )
     if server is not None and case.compression not in server.compressions:
         return f"{case.server} does not compress by {case.compression}"
     return ""

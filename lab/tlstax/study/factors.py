@@ -191,7 +191,7 @@ class CaseLevels(Mapping[str, Level]):
     compression: Compression = _factor(  # noqa: RUF009 (it is a field)
         "off",
         "connection",
-        "how MySQL's packets are compressed after the login, within TLS where there is TLS",
+        "how MySQL's packets are compressed after the login, or a base backup, within TLS where there is TLS",
         levels=COMPRESSIONS,
         words=level_names.compression_words,
         named="unless plain",

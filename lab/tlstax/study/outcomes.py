@@ -187,6 +187,7 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("bytes_sent_per_op", "B", "bytes of TCP payload that the client sent per operation"),
         _cost("bytes_received_per_op", "B", "bytes of TCP payload that the client received per operation"),
         Outcome("copy_bytes", "B", lower_is_better=None, words="bytes of a whole copy"),
+        _cost("copy_wire_bytes", "B", "bytes that the server sent for a whole copy, on the wire"),
         *_wire_outcomes(),
         _cost("segments_per_op", "1", "TCP segments per operation, both ways"),
         _cost("records_sent_per_op", "1", "TLS records with data that the client sent per operation"),

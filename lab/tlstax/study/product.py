@@ -72,6 +72,7 @@ class ServerAbilities(Frozen):
     """The TLS versions that a server negotiates ("1.2"), and the plugins by which its accounts are proved.
 
     `compressions` are the levels of `compression` that it agrees on; where nobody asked, it may have all.
+    Those of a PostgreSQL are of its base backups alone.
     `direct_tls` is whether TLS may begin at once, without the client's question (PostgreSQL's SSLRequest).
     """
 
@@ -96,6 +97,10 @@ _MARIADB = ServerAbilities(
 )
 
 
+FIRST_WITH_PACKED_BACKUPS = 15
+"""The PostgreSQL whose server can compress base backups, and later ones (release notes of 15)."""
+
+
 def of_postgresql(major: int) -> ServerAbilities:
     """A PostgreSQL of this major version (10 or later), over an OpenSSL that has TLS 1.3.
 
@@ -108,7 +113,7 @@ def of_postgresql(major: int) -> ServerAbilities:
         product="postgresql",
         tls_versions=("1.2", "1.3") if major >= 13 else ("1.0", "1.1", "1.2", "1.3"),
         account_plugins=POSTGRESQL_AUTH,
-        compressions=("off",),
+        compressions=COMPRESSIONS if major >= FIRST_WITH_PACKED_BACKUPS else ("off",),
         direct_tls=major >= 17,
     )
 

@@ -1,7 +1,8 @@
 """Copies of a whole server: how fast they come, what each MiB costs, and what TLS adds to it.
 
 A MiB is one of what the program had in the end: of a dump its text, of a base backup its archive, of a log
-its files. What connecting and logging in costs is in it, as it is for who makes such a copy.
+its files. What connecting and logging in costs is in it, as it is for who makes such a copy. A copy that is
+compressed on the wire has as many MiB as one that is not.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from tlstax.topics.core.topic import Run, Topic
 
 LAST_BYTE = "time to the last byte"
 BESIDE = "{} CPU beside plaintext"
-COPY = "copy_bytes"
+UNPACKED = "{} beside not compressed"
+COPY, ON_THE_WIRE = "copy_bytes", "copy_wire_bytes"
 RATE = "ops_per_s"
 CPU = {"server": "server_cpu_us_per_op", "client": "client_cpu_us_per_op"}
 
@@ -39,7 +41,8 @@ def rows(run: Run) -> Iterator[Row]:
     """What is known of each case that copies a server, in the plan's order.
 
     MiB a second, the seconds from the start of the program to its end, and the CPU time of a MiB on both
-    sides; then the CPU times of a copy beside the same in the clear.
+    sides; then the CPU times of a copy beside the same in the clear, and of a compressed one these and the
+    time beside the same that is not.
     """
     series = run.series
     for case in series.cases.values():
@@ -53,12 +56,14 @@ def _of_case(series: Series, levels: CaseLevels) -> Iterator[Row]:
     whole = series.interval(lengths)
     if whole is None:
         return
+    crossed = series.interval(series.logs(levels, ON_THE_WIRE))
+    on_the_wire = {} if crossed is None else {ON_THE_WIRE: round(crossed.point)}
     # All are whole copies on one connection.
     named = levels.without("workload", "connections")
     common: dict[str, Any] = {
         "case": levels,
         "label": with_commas(label_levels(named, series.study), group_label(named, series.study)),
-        "more": {COPY: round(whole.point)},
+        "more": {COPY: round(whole.point), **on_the_wire},
     }
     known: list[tuple[str, str, Interval | None]] = [
         (MIB_PER_S, "MiB/s", series.interval({at: rates[at] + mib for at, mib in mebibytes.items()})),
@@ -73,15 +78,28 @@ def _of_case(series: Series, levels: CaseLevels) -> Iterator[Row]:
         for outcome, unit, interval in known
         if interval is not None
     )
-    baseline = series.own_baseline(levels)
-    if baseline == levels or baseline.tls != "off":
+    for outcome, ratio, other in _ratios(series, levels):
+        yield Row(outcome=outcome, unit="1", interval=ratio, of="ratio", baseline=other, **common)
+
+
+def _ratios(series: Series, levels: CaseLevels) -> Iterator[tuple[str, Interval, CaseLevels]]:
+    """What the case takes beside plaintext, and beside what is not compressed."""
+    plain = series.own_baseline(levels)
+    if plain != levels and plain.tls == "off":
+        for side, outcome in CPU.items():
+            ratio = series.interval(series.log_ratios(levels, plain, outcome))
+            if ratio is not None:
+                yield BESIDE.format(side), ratio, plain
+    unpacked = CaseLevels.of({**levels, "compression": "off"})
+    if not levels.is_compressed or unpacked not in series.cases:
         return
+    slower = series.interval({at: -ratio for at, ratio in series.log_ratios(levels, unpacked, RATE).items()})
+    if slower is not None:
+        yield UNPACKED.format(LAST_BYTE), slower, unpacked
     for side, outcome in CPU.items():
-        ratio = series.interval(series.log_ratios(levels, baseline, outcome))
+        ratio = series.interval(series.log_ratios(levels, unpacked, outcome))
         if ratio is not None:
-            yield Row(
-                outcome=BESIDE.format(side), unit="1", interval=ratio, of="ratio", baseline=baseline, **common
-            )
+            yield UNPACKED.format(f"{side} CPU"), ratio, unpacked
 
 
 class _Copy(RowSet):
@@ -103,12 +121,13 @@ def _copies(shown: Sequence[Row]) -> list[_Copy]:
 
 
 SENTENCE = "{label}: {rate} MiB/s; a MiB takes the server {server} and the client {client}{more}"
-BESIDE_PLAINTEXT = "{change} {ends} of the {side}'s CPU beside plaintext"
+COMPRESSED = "{label}: {share} of its bytes cross the wire{more}"
 
 
 def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
-    """How fast each copy came under TLS and what it cost beside the same in the clear."""
+    """How fast each copy came under TLS and what it cost beside plaintext; what compression did."""
     for copy in _copies(shown):
+        yield from _compression(copy)
         beside = [text for side in CPU if (text := _beside(copy, side))]
         rate = copy.interval(MIB_PER_S)
         costs = {side: copy.interval(OF_A_MIB.format(side)) for side in CPU}
@@ -121,19 +140,34 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
         )
 
 
+def _compression(copy: _Copy) -> Iterator[str]:
+    names = {"time": LAST_BYTE, "server's CPU": "server CPU", "client's CPU": "client CPU"}
+    changes = {words: copy.interval(UNPACKED.format(name)) for words, name in names.items()}
+    told = [_of(words, ratio) for words, ratio in changes.items() if ratio is not None]
+    length, crossed = copy.rows[0].number(COPY), copy.rows[0].number(ON_THE_WIRE)
+    if told and length and crossed is not None:
+        more = f"; beside not compressed: {', '.join(told)}"
+        share = figures.significant(crossed / length)
+        yield COMPRESSED.format(label=copy.rows[0].label, share=share, more=more)
+
+
+def _of(what: str, ratio: Interval) -> str:
+    """By how much that is more or less: "+12 % [+10 … +14] of the time"."""
+    ends = figures.ends(ratio, lambda value: signed_percent(value - 1))
+    return " ".join(f"{signed_percent(ratio.point - 1)} {ends} of the {what}".split())
+
+
 def _beside(copy: _Copy, side: str) -> str:
     ratio = copy.interval(BESIDE.format(side))
-    if ratio is None:
-        return ""
-    ends = figures.ends(ratio, lambda value: signed_percent(value - 1))
-    words = BESIDE_PLAINTEXT.format(change=signed_percent(ratio.point - 1), ends=ends, side=side)
-    return " ".join(words.split())
+    what = f"{side}'s CPU"
+    return "" if ratio is None else f"{_of(what, ratio)} beside plaintext"
 
 
 def _milliseconds(cost: Interval | None) -> str:
     return "" if cost is None else f"{figures.significant(cost.point / 1000)} ms"
 
 
+SENT = "MiB on\nthe wire"
 HEADS = ("MiB", "MiB/s", "s to the\nlast byte", "server, µs\na MiB", "client, µs\na MiB")
 READING = (
     "An operation is one run of the program, from its start to its end: what connecting costs is in it. One "
@@ -153,18 +187,29 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
 
 
 def _table(program: str, copies: Iterable[_Copy]) -> Table:
+    copies = list(copies)
+    is_packed = any(copy.case.is_compressed for copy in copies)
     outcomes = (MIB_PER_S, LAST_BYTE, *(OF_A_MIB.format(side) for side in CPU))
     lines: list[tuple[Cell, ...]] = [
         (
             copy.rows[0].label,
             figures.significant((copy.rows[0].number(COPY) or 0) / MIB),
+            *([_mebibytes(copy.rows[0].number(ON_THE_WIRE))] if is_packed else []),
             *(number(copy.interval(outcome)) for outcome in outcomes),
         )
         for copy in copies
     ]
-    return Table(program, HEADS, lines, ())
+    heads = (HEADS[0], SENT, *HEADS[1:]) if is_packed else HEADS
+    return Table(program, heads, lines, ())
 
 
-COLUMNS = (Column(COPY, "INTEGER", "how long a whole copy is", "bytes"),)
+def _mebibytes(length: float | None) -> Cell:
+    return "" if length is None else figures.significant(length / MIB)
+
+
+COLUMNS = (
+    Column(COPY, "INTEGER", "how long a whole copy is", "bytes"),
+    Column(ON_THE_WIRE, "INTEGER", "what the server sent for a whole copy, on the wire", "bytes"),
+)
 
 TOPIC = Topic("streams", "Dumps, base backups and logs of changes", rows, sections, sentences, COLUMNS)

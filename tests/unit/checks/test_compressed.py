@@ -9,7 +9,7 @@ import pytest
 from check_by_check import doubts
 from fake_trials import fake_record, tax_truth
 from tlstax.checks.compressed import compressed
-from tlstax.contract import CompressedBytes, CompressionAgreed
+from tlstax.contract import CompressedBytes, CompressionAgreed, Streamed
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Level, load_study
@@ -114,3 +114,37 @@ def test_what_was_compressed_crossed_the_wire() -> None:
     assert made.done is not None
     nothing_known = made.model_copy(update={"done": made.done.model_copy(update={"wire": None})})
     assert found("zstd", nothing_known) == [("unknown", "how many bytes crossed the wire is not known")]
+
+
+def copied(wanted: str, crossed: int | None) -> list[tuple[str, str]]:
+    """What is doubted of a dump of a million bytes, of which so many crossed the wire."""
+    made = record(None, None)
+    assert made.done is not None
+    streamed = Streamed(copy_bytes=1_000_000, written=(9, 9), holds={}, received_bytes=crossed)
+    trial = made.model_copy(update={"done": made.done.model_copy(update={"streamed": streamed})})
+    levels: dict[str, Level] = {**CASE.levels, "compression": wanted, "client": "mysqldump"}
+    return doubts(compressed, trial, levels)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "crossed", "holds"),
+    [
+        ("off", 960_000, True),
+        ("off", 800_000, True),
+        ("off", 799_999, False),
+        ("zlib", 799_999, True),
+        ("zstd", 450_000, True),
+        ("zlib", 800_000, False),
+        ("zstd", 1_100_000, False),
+    ],
+)
+def test_a_copy_is_shorter_on_the_wire_exactly_where_it_is_compressed(
+    wanted: str, crossed: int, holds: bool
+) -> None:
+    words = f"{crossed:,} bytes crossed the wire for a copy of 1,000,000, where the case has compression = "
+    assert copied(wanted, crossed) == ([] if holds else [("invalid", words + wanted)])
+
+
+def test_a_copy_whose_bytes_were_not_counted_is_believed_only_where_none_was_compressed() -> None:
+    assert copied("off", None) == []
+    assert copied("zlib", None) == [("unknown", "how many bytes of a copy crossed the wire is not known")]

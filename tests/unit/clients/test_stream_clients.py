@@ -18,10 +18,11 @@ from tlstax.clients.streams.received import (
     Incomplete,
     bytes_of_files,
     files_of_backup,
+    files_of_unpacked_backup,
     rows_of_copy,
     rows_of_inserts,
 )
-from tlstax.contract import Account, Job, StreamTerms, TcpEndpoint, TlsOff, TlsOn
+from tlstax.contract import Account, Job, StreamTerms, TcpEndpoint, TlsOff, TlsOn, UnixEndpoint
 from tlstax.contract.job import MySqlServer, PostgreSqlServer
 from tlstax.study.client_kinds import STREAMS
 from tlstax.study.workloads import statements
@@ -114,6 +115,7 @@ def test_in_the_clear_nothing_is_encrypted_unasked() -> None:
     ("changes", "words"),
     [
         ({"stream": None}, "what is to be copied"),
+        ({"endpoint": UnixEndpoint(path="/run/socket")}, "over TCP alone"),
         ({"connections": 2}, "one connection at a time"),
         ({"tls": TlsOn(groups="P-256")}, "no option for groups"),
     ],
@@ -185,6 +187,66 @@ def test_a_base_backup_that_breaks_off_is_no_whole_one() -> None:
     whole = backup({"base/5/16384": 8192}, {"base/5/16384": 8192}).getvalue()
     with pytest.raises(Incomplete):
         files_of_backup(io.BytesIO(whole[:6000]))
+
+
+def unpacked(folder: Path, files: dict[str, int], listed: dict[str, int]) -> None:
+    """The same as a folder."""
+    for path, size in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(b"x" * size)
+    each = [{"Path": path, "Size": size} for path, size in listed.items()]
+    (folder / "backup_manifest").write_text(json.dumps({"Files": each}), encoding="utf-8")
+
+
+def test_an_unpacked_backup_has_the_length_of_its_archive(tmp_path: Path) -> None:
+    files = {"base/5/16384": 8192, "base/5/16385": 0, "PG_VERSION": 3}
+    unpacked(tmp_path, files, files)
+    # Five heads (two of folders), 16 blocks and one of contents, two at the end.
+    assert files_of_unpacked_backup(tmp_path) == (files, (5 + 16 + 1 + 2) * 512)
+
+
+def test_an_unpacked_backup_without_a_file_or_its_list_is_no_whole_one(tmp_path: Path) -> None:
+    unpacked(tmp_path, {"PG_VERSION": 3}, {"PG_VERSION": 3, "base/5/16384": 8192})
+    with pytest.raises(Incomplete, match="base/5/16384 is missing"):
+        files_of_unpacked_backup(tmp_path)
+    (tmp_path / "backup_manifest").write_text("{}", encoding="utf-8")
+    with pytest.raises(Incomplete, match="cannot be read"):
+        files_of_unpacked_backup(tmp_path)
+    (tmp_path / "backup_manifest").unlink()
+    with pytest.raises(Incomplete, match="cannot be read"):
+        files_of_unpacked_backup(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "compression", "option"),
+    [
+        ("mysqldump", "off", "--compression-algorithms=uncompressed"),
+        ("mysqldump", "zlib", "--compression-algorithms=zlib"),
+        ("mysqlbinlog", "zstd", "--compression-algorithms=zstd"),
+        ("mariadb-dump", "zlib", "--compress"),
+        ("pg-basebackup", "zlib", "--compress=server-gzip"),
+        ("pg-basebackup", "zstd", "--compress=server-zstd"),
+    ],
+)
+def test_compression_is_asked_for_in_the_words_of_each_program(
+    name: str, compression: str, option: str
+) -> None:
+    assert option in told(name, compression=compression)
+
+
+@pytest.mark.parametrize("name", ["mariadb-dump", "pg-basebackup"])
+def test_uncompressed_nothing_is_said_of_it(name: str) -> None:
+    assert not any("compress" in word for word in told(name))
+
+
+def test_a_compressed_backup_is_looked_through_as_it_unpacks_itself() -> None:
+    wanted = job("pg-basebackup", compression="zlib")
+    assert "--no-manifest" in told("pg-basebackup", compression="zlib"), "it goes to standard output"
+    assert "--no-manifest" not in told("pg-basebackup")
+    unpack = demand.TOOLS["pg-basebackup"].unpacked
+    assert unpack is not None
+    assert {f"--pgdata={FOLDER}", "--format=plain", "--compress=server-gzip"} <= set(unpack(wanted, FOLDER))
+    assert "--no-manifest" not in unpack(wanted, FOLDER)
 
 
 def test_bytes_of_a_log_are_those_of_its_files(tmp_path: Path) -> None:

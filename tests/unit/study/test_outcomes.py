@@ -117,6 +117,7 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
         "cold_us_per_op",
         "client_read_bytes_per_op",
         "copy_bytes",
+        "copy_wire_bytes",
         "path_cpu_us_per_op",
         "all_cpu_us_per_op",
         "observers_cpu_us",

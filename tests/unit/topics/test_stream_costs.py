@@ -22,8 +22,15 @@ SERVER_MS, CLIENT_MS = {"off": 2.0, "1.3": 3.0}, {"off": 1.0, "1.3": 1.5}
 WIGGLE = (0.99, 1.0, 1.01)
 
 
-def levels_of(client: str, tls: str) -> dict[str, Level]:
-    return {
+PACKED = {"off": 1.02, "zlib": 0.5}
+"""What crosses the wire of each byte."""
+
+SLOWER = {"off": 1.0, "zlib": 4.0}
+
+
+def levels_of(client: str, tls: str, compression: str | None = None) -> dict[str, Level]:
+    packed: dict[str, Level] = {} if compression is None else {"compression": compression}
+    return packed | {
         "server": "postgresql-18",
         "instance": 1,
         "client": client,
@@ -51,6 +58,51 @@ def series(rates: dict[str, float] | None = None) -> Series:
                 for block, off in enumerate(WIGGLE)
             }
     return Series(study=STUDY, cases=cases, values=values, controls={})
+
+
+def compressed(*levels: str) -> Series:
+    """Base backups in the clear, at these levels of compression."""
+    cases, values = {}, {}
+    for level in levels:
+        at = CaseLevels.of(levels_of("pg-basebackup", "off", level))
+        cases[at] = Case(levels=dict(at), role="baseline" if level == "off" else "treatment")
+        values[at] = {
+            block: {
+                "ops_per_s": off / SLOWER[level],
+                "copy_bytes": 100.0 * MIB,
+                "copy_wire_bytes": 100.0 * MIB * PACKED[level],
+                "server_cpu_us_per_op": 100_000 * 10 * SLOWER[level] * off,
+                "client_cpu_us_per_op": 100_000 / SLOWER[level] * off,
+            }
+            for block, off in enumerate(WIGGLE)
+        }
+    return Series(study=STUDY, cases=cases, values=values, controls={})
+
+
+def test_a_compressed_copy_is_beside_the_same_that_is_not() -> None:
+    run = run_of(compressed("off", "zlib"))
+    shown = TOPIC.told(run).rows
+    beside = {each.outcome: each for each in shown if each.of == "ratio"}
+    assert {outcome: round(each.ratio.point, 6) for outcome, each in beside.items()} == {
+        "time to the last byte beside not compressed": 4.0,
+        "server CPU beside not compressed": 4.0,
+        "client CPU beside not compressed": 0.25,
+    }
+    for each in beside.values():
+        assert (each.case["compression"], each.baseline["compression"]) == ("zlib", "off")
+        assert (each.more["copy_bytes"], each.more["copy_wire_bytes"]) == (100 * MIB, 50 * MIB)
+    (sentence,) = sentences(run, shown)
+    assert sentence.endswith(
+        ": 0.500 of its bytes cross the wire; beside not compressed: +300 % [+300 % … +300 %] of the time, "
+        "+300 % [+300 % … +300 %] of the server's CPU, −75 % [−75 % … −75 %] of the client's CPU"
+    )
+
+
+def test_what_has_nothing_uncompressed_beside_it_is_compared_with_nothing() -> None:
+    run = run_of(compressed("zlib"))
+    told = TOPIC.told(run)
+    assert {each.of for each in told.rows} == {"value"}
+    assert list(sentences(run, told.rows)) == []
 
 
 def row(client: str, tls: str, outcome: str) -> Row:
@@ -104,3 +156,7 @@ def test_without_plaintext_nothing_is_compared_and_nothing_said() -> None:
 
 def test_what_the_study_shows() -> None:
     golden.check_series("streams", series(), TOPIC)
+
+
+def test_what_is_shown_of_compressed_copies() -> None:
+    golden.check_series("streams-compressed", compressed("off", "zlib"), TOPIC)

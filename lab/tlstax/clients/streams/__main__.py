@@ -41,7 +41,7 @@ def _serve(laboratory: Laboratory, name: str, version: str, program: Sequence[st
     check_files(job.tls)
     take_limits(job.cpus, name)
     unrecorded = job.model_copy(update={"workload": job.workload.model_copy(update={"on_connect": ()})})
-    holds, copy_bytes, written = looked_through(name, program, unrecorded, laboratory)
+    before_window = looked_through(name, program, unrecorded, laboratory)
     with ExitStack() as stack:
         runs = [
             stack.enter_context(Copying(name, program, job, laboratory)) for _ in range(job.operations or 1)
@@ -63,8 +63,15 @@ def _serve(laboratory: Laboratory, name: str, version: str, program: Sequence[st
             system_us=sum(each.system_us for each in known),
         )
         wrote = tuple(run.written_bytes() for run in runs)
-        streamed = Streamed(copy_bytes=copy_bytes, written=(written, *wrote), holds=_asked_of(job, holds))
-        conclude(laboratory, _done(len(runs), demand.TOOLS[name].connections(job), took_s, cpu, streamed))
+        streamed = Streamed(
+            copy_bytes=before_window.copy_bytes,
+            written=(before_window.written, *wrote),
+            holds=_asked_of(job, before_window.holds),
+            received_bytes=before_window.received_bytes,
+        )
+        each = demand.TOOLS[name].connections(job)
+        counts = (len(runs) * each, (len(runs) + before_window.runs) * each)
+        conclude(laboratory, _done(len(runs), counts, took_s, cpu, streamed))
 
 
 def _asked_of(job: Job, holds: dict[str, int]) -> dict[str, int]:
@@ -80,15 +87,16 @@ def _ready(name: str, version: str, pid: int) -> Ready:
     )
 
 
-def _done(copies: int, each: int, took_s: float, cpu: CpuTime, streamed: Streamed) -> Done:
-    """The result, of `each` connections a copy: handshakes and latencies are not reported, and left out."""
+def _done(copies: int, connections: tuple[int, int], took_s: float, cpu: CpuTime, streamed: Streamed) -> Done:
+    """The result, of as many connections in the window and in all: handshakes and latencies are left out."""
+    in_window, in_all = connections
     return Done(
         elapsed_s=took_s,
         operations=copies,
         scheduled=copies,
         skipped=0,
-        window=connections_alone(copies * each),
-        lifetime=connections_alone((copies + 1) * each),
+        window=connections_alone(in_window),
+        lifetime=connections_alone(in_all),
         histograms_ns={},
         cpu=cpu,
         wire=None,

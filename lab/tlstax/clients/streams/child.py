@@ -12,10 +12,11 @@ import re
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from tlstax.clients.adapter import Failed, Fault, Laboratory, failure, file_in_memory
 from tlstax.clients.child import Child
@@ -23,8 +24,16 @@ from tlstax.clients.mysqlslap import events as of_mysql
 from tlstax.clients.pgbench import child as of_libpq
 from tlstax.clients.program import GATE
 from tlstax.clients.streams import demand
-from tlstax.clients.streams.received import READERS, Holds, Incomplete, Looked, bytes_of_files
-from tlstax.contract import ErrorEvent, ErrorKind, Job
+from tlstax.clients.streams.received import (
+    READERS,
+    Holds,
+    Incomplete,
+    Looked,
+    bytes_of_files,
+    files_of_unpacked_backup,
+)
+from tlstax.clients.streams.relay import Relay
+from tlstax.contract import ErrorEvent, ErrorKind, Job, TcpEndpoint
 from tlstax.observers.process import CpuReading, read_cpu
 from tlstax.specimens.processes import mortal
 
@@ -55,18 +64,27 @@ def failure_in(log: str) -> ErrorEvent | None:
 class Copying(Child):
     """A program at its gate. Use as a context manager; leaving it ends the process and its folder."""
 
-    def __init__(
-        self, name: str, program: Sequence[str], job: Job, laboratory: Laboratory, output: int | None = None
+    def __init__(  # noqa: PLR0913 (what it is told, by its names)
+        self,
+        name: str,
+        program: Sequence[str],
+        job: Job,
+        laboratory: Laboratory,
+        output: int | None = None,
+        *,
+        unpacks: bool = False,
     ) -> None:
         self._tool, self._terms = demand.TOOLS[name], job.stream
-        self._folder = TemporaryDirectory(prefix="tlstax-copy-") if self._tool.writes_files else None
+        has_folder = self._tool.writes_files or unpacks
+        self._folder = TemporaryDirectory(prefix="tlstax-copy-") if has_folder else None
         self._keeps = output is not None
-        if self._folder is not None:
+        if self._tool.writes_files:
             self._prepare(name)
         secrets = self._tool.secrets(job)
         descriptor = file_in_memory(secrets.text)
         variables, options = secrets.words(f"/proc/self/fd/{descriptor}")
-        arguments = self._tool.arguments(job, self._folder.name if self._folder else "")
+        options_of = self._tool.unpacked if unpacks and self._tool.unpacked else self._tool.arguments
+        arguments = options_of(job, self._folder.name if self._folder else "")
         try:
             process = subprocess.Popen(
                 mortal([*GATE, *program, *options, *arguments]),
@@ -136,6 +154,10 @@ class Copying(Child):
             return {}, 0
         return bytes_of_files(Path(self._folder.name), self._terms.names)
 
+    def unpacked_files(self) -> Looked:
+        """What it has unpacked into its folder. Raises Incomplete."""
+        return files_of_unpacked_backup(Path(self._folder.name if self._folder else ""))
+
     def _prepare(self, name: str) -> None:
         """What must lie in its folder: where the log begins, and where each of its files leads to."""
         folder = Path(self._folder.name) if self._folder else Path()
@@ -149,22 +171,62 @@ class Copying(Child):
             (folder / f"{each}{partial}").symlink_to(os.devnull)
 
 
-def looked_through(
-    name: str, program: Sequence[str], job: Job, laboratory: Laboratory
-) -> tuple[Holds, int, int]:
-    """A copy before the window: what it holds, its length, and what the program has written. Failed."""
-    reader, writer = os.pipe()
+class Before(NamedTuple):
+    """What was copied before the window, by so many runs: what the copy holds, its length, what was written.
+
+    `received_bytes` is what crossed the wire from the server for one copy.
+    """
+
+    runs: int
+    holds: Holds
+    copy_bytes: int
+    written: int
+    received_bytes: int
+
+
+def looked_through(name: str, program: Sequence[str], job: Job, laboratory: Laboratory) -> Before:
+    """A copy before the window, as those of the window but for the way by which it comes. Failed.
+
+    One that is compressed as it is written is looked through in another run, which unpacks it.
+    """
+    endpoint = job.endpoint
+    if not isinstance(endpoint, TcpEndpoint):
+        raise Failed(failure("bad_job", "job", "such a program is sent to its server over TCP alone"))
+    unpacks = job.compression != "off" and demand.TOOLS[name].unpacked is not None
     try:
-        with os.fdopen(reader, "rb") as stream:
-            try:
-                copying = Copying(name, program, job, laboratory, writer)
-            finally:
-                os.close(writer)
-            with copying:
-                copying.let_go()
-                looked = READERS[name](stream) if name in READERS else None
-                copying.wait_for_end(job.timeout_s + job.duration_s)
-                holds, length = looked or copying.files()
-                return holds, length, copying.written_bytes()
+        unpacked = _unpacked(name, program, job, laboratory) if unpacks else None
+        with Relay(endpoint, job.timeout_s) as relay:
+            by_relay = job.model_copy(update={"endpoint": relay.endpoint})
+            looked, written = _written(name, program, by_relay, laboratory, is_read=not unpacks)
+            received_bytes = relay.received_bytes()
     except Incomplete as incomplete:
         raise Failed(failure("rows_differ", "server", f"{name}: {incomplete}")) from None
+    holds, length = unpacked or looked
+    return Before(1 + unpacks, holds, length, written, received_bytes)
+
+
+def _unpacked(name: str, program: Sequence[str], job: Job, laboratory: Laboratory) -> Looked:
+    with Copying(name, program, job, laboratory, unpacks=True) as copying:
+        copying.let_go()
+        copying.wait_for_end(job.timeout_s + job.duration_s)
+        return copying.unpacked_files()
+
+
+def _written(
+    name: str, program: Sequence[str], job: Job, laboratory: Laboratory, *, is_read: bool
+) -> tuple[Looked, int]:
+    """What a run holds, if it is to be read, and how much it has written."""
+    with ExitStack() as stack:
+        output = stream = None
+        if is_read:
+            reader, output = os.pipe()
+            stream = stack.enter_context(os.fdopen(reader, "rb"))
+        try:
+            copying = stack.enter_context(Copying(name, program, job, laboratory, output))
+        finally:
+            if output is not None:
+                os.close(output)
+        copying.let_go()
+        looked = READERS[name](stream) if stream is not None and name in READERS else None
+        copying.wait_for_end(job.timeout_s + job.duration_s)
+        return looked or copying.files(), copying.written_bytes()

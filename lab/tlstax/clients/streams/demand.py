@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tlstax.clients.adapter import Refusal
 from tlstax.clients.mysqlslap import demand as of_mysql
 from tlstax.clients.pgbench import demand as of_libpq
-from tlstax.contract import Job, TlsOn
+from tlstax.contract import Job, TcpEndpoint, TlsOn
 
 SEGMENT_BYTES = 1 << 24
 """How long a segment of PostgreSQL's log is."""
@@ -23,6 +23,7 @@ def check(job: Job) -> None:
     """Refusal, in one sentence, where the job asks for what none of these programs does."""
     for impossible, sentence in (
         (job.stream is None, "the job does not say what is to be copied (stream)"),
+        (not isinstance(job.endpoint, TcpEndpoint), "such a program is sent to its server over TCP alone"),
         (job.connections > 1, "such a program has one connection at a time, and the job wants more"),
         (job.schedule.mode != "closed", "such a program is given no rate here, and the job wants one"),
         (
@@ -55,7 +56,8 @@ class Tool:
     """A program: its options for a job and a folder of its own, and what they do not hold.
 
     With `writes_files` it writes into that folder, else to its standard output. `speaks_libpq` is
-    whether its account and its server come by the environment. One that `connects_for_each` name that it is
+    whether its account and its server come by the environment. What is compressed as it is written is looked
+    through by a run that has it `unpacked` into the folder. One that `connects_for_each` name that it is
     given does so since its connection is no more once a file of the log is at its end.
     """
 
@@ -63,6 +65,7 @@ class Tool:
     speaks_libpq: bool = False
     writes_files: bool = False
     connects_for_each: bool = False
+    unpacked: Callable[[Job, str], list[str]] | None = None
 
     def connections(self, job: Job) -> int:
         """How many it makes in one run."""
@@ -85,16 +88,25 @@ def _pg_dump(job: Job, _: str) -> list[str]:
     return ["--no-password", "--no-sync", *(f"--table={name}" for name in _names(job))]
 
 
-def _pg_basebackup(_: Job, __: str) -> list[str]:
-    """Without the log that is written meanwhile, which would take a connection of its own."""
-    return [
-        "--no-password",
-        "--pgdata=-",
-        "--format=tar",
-        "--wal-method=none",
-        "--checkpoint=fast",
-        "--no-sync",
-    ]
+_OF_A_BACKUP = ("--no-password", "--wal-method=none", "--checkpoint=fast", "--no-sync")
+"""Without the log that is written meanwhile, which would take a connection of its own."""
+
+_METHODS = {"zlib": "server-gzip", "zstd": "server-zstd"}
+"""Levels of `compression`, in pg_basebackup's words; gzip is zlib's format with another head."""
+
+
+def _pg_basebackup(job: Job, _: str) -> list[str]:
+    """A compressed archive that goes to the standard output can hold no list of its files."""
+    no_list = ["--no-manifest"] if job.compression != "off" else []
+    return ["--pgdata=-", "--format=tar", *_OF_A_BACKUP, *_backup_compression(job), *no_list]
+
+
+def _unpacked_basebackup(job: Job, folder: str) -> list[str]:
+    return [f"--pgdata={folder}", "--format=plain", *_OF_A_BACKUP, *_backup_compression(job)]
+
+
+def _backup_compression(job: Job) -> list[str]:
+    return [f"--compress={_METHODS[job.compression]}"] if job.compression in _METHODS else []
 
 
 def _pg_receivewal(job: Job, folder: str) -> list[str]:
@@ -141,7 +153,8 @@ def _mysqldump(job: Job, _: str) -> list[str]:
 
 
 def _mariadb_dump(job: Job, _: str) -> list[str]:
-    return [*_of_mariadb(job), *_OF_A_DUMP, job.account.database or "", *_names(job)]
+    compress = ["--compress"] if job.compression != "off" else []
+    return [*_of_mariadb(job), *compress, *_OF_A_DUMP, job.account.database or "", *_names(job)]
 
 
 def _mysqlbinlog(job: Job, folder: str) -> list[str]:
@@ -158,7 +171,9 @@ def _of_a_log(job: Job, folder: str) -> list[str]:
 
 def _of_mysql(job: Job) -> list[str]:
     tls = of_mysql.tls_options(job.tls) if isinstance(job.tls, TlsOn) else ["--ssl-mode=DISABLED"]
-    return [*of_mysql.where(job), *tls, "--compression-algorithms=uncompressed"]
+    # With one algorithm alone it does without none: a server that has another lets it not in.
+    algorithm = "uncompressed" if job.compression == "off" else job.compression
+    return [*of_mysql.where(job), *tls, f"--compression-algorithms={algorithm}"]
 
 
 def _of_mariadb(job: Job) -> list[str]:
@@ -182,7 +197,7 @@ def _names(job: Job) -> Sequence[str]:
 
 TOOLS: Mapping[str, Tool] = {
     "pg-dump": Tool(_pg_dump, speaks_libpq=True),
-    "pg-basebackup": Tool(_pg_basebackup, speaks_libpq=True),
+    "pg-basebackup": Tool(_pg_basebackup, speaks_libpq=True, unpacked=_unpacked_basebackup),
     "pg-receivewal": Tool(_pg_receivewal, speaks_libpq=True, writes_files=True),
     "mysqldump": Tool(_mysqldump),
     "mysqlbinlog": Tool(_mysqlbinlog, writes_files=True, connects_for_each=True),

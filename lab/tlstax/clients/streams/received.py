@@ -76,27 +76,56 @@ class _Counted:
 def files_of_backup(stream: IO[bytes]) -> Looked:
     """The files of a base backup and their lengths, held against its own list."""
     files: Holds = {}
-    counted, manifest = _Counted(stream), None
+    counted, listed = _Counted(stream), {}
     try:
         with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|") as archive:
             for member in archive:
                 if member.name == MANIFEST:
                     file = archive.extractfile(member)
-                    manifest = json.load(file) if file is not None else None
+                    listed = _listed(file) if file is not None else {}
                 elif member.isfile():
                     files[member.name] = member.size
         # What follows the archive's end belongs to it as well.
         while counted.read(1 << 16):
             pass
-        listed = {} if manifest is None else {each["Path"]: each["Size"] for each in manifest["Files"]}
     except (tarfile.TarError, ValueError, LookupError, TypeError) as error:
         raise Incomplete(f"the base backup cannot be read ({error})") from None
+    _hold_against(listed, files)
+    return files, counted.length
+
+
+def files_of_unpacked_backup(folder: Path) -> Looked:
+    """The files of a base backup that has been unpacked here, held against its own list.
+
+    Its length is that of the archive that it was: a block of 512 bytes for each file and folder, contents
+    in whole blocks, and two at the end (POSIX, "pax", "ustar Interchange Format").
+    """
+    found = [each for each in folder.rglob("*") if each != folder / MANIFEST]
+    sizes = {str(each.relative_to(folder)): each.stat().st_size if each.is_file() else None for each in found}
+    files = {path: size for path, size in sizes.items() if size is not None}
+    try:
+        with (folder / MANIFEST).open("rb") as file:
+            listed = _listed(file)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise Incomplete(f"the base backup's list of files cannot be read ({error})") from None
+    _hold_against(listed, files)
+    blocks = len(sizes) + sum(-(-size // _BLOCK_BYTES) for size in files.values()) + 2
+    return files, blocks * _BLOCK_BYTES
+
+
+_BLOCK_BYTES = 512
+
+
+def _listed(file: IO[bytes]) -> Holds:
+    return {each["Path"]: each["Size"] for each in json.load(file)["Files"]}
+
+
+def _hold_against(listed: Holds, files: Holds) -> None:
     if not listed:
         raise Incomplete("the base backup has no list of its files")
     missing = sorted(path for path, size in listed.items() if files.get(path) != size)
     if missing:
         raise Incomplete(f"{missing[0]} is missing from the base backup, or has another length than it says")
-    return files, counted.length
 
 
 def bytes_of_files(folder: Path, names: Collection[str]) -> Looked:
