@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 from processes import runs
+from ready_command import ready_run
 
 import tlstax
 from tlstax.store import Store
@@ -47,10 +48,9 @@ class Home:
         )
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        with self.start(*arguments) as process:
-            out, err = process.communicate(timeout=WITHIN_S)
-        assert "Traceback" not in err
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+        done = ready_run(arguments, self.environment(), WITHIN_S)
+        assert "Traceback" not in done.stderr
+        return done
 
     def store(self) -> Store:
         return Store.open(self.data / "store.sqlite")

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,8 +15,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from ready_command import ready_run
 
-import tlstax
 from tlstax.records.trial import StoredRun
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
@@ -66,21 +65,13 @@ def tlstax_run(
     password: str = PASSWORD,
     command: tuple[str, ...] = ("run", "--server"),
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "tlstax", *command, url, *arguments],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(Path(tlstax.__file__).parents[1]),
-            "TLSTAX_DATA": str(data),
-            "TLSTAX_CACHE": str(cache_dir()),
-            "TLSTAX_PASSWORD": password,
-        },
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-    )
+    environment = {
+        **os.environ,
+        "TLSTAX_DATA": str(data),
+        "TLSTAX_CACHE": str(cache_dir()),
+        "TLSTAX_PASSWORD": password,
+    }
+    done = ready_run((*command, url, *arguments), environment, WITHIN_S)
     assert "Traceback" not in done.stderr
     assert password not in done.stdout + done.stderr
     return done

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from ready_command import ready_run
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
 from conftest import fetched
@@ -24,14 +24,8 @@ LONG = timedelta(days=400)
 
 
 def inspected(url: str, *arguments: str, password: str = PASSWORD) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "tlstax", "inspect", url, "--watch", "1s", *arguments],
-        env={**os.environ, "TLSTAX_PASSWORD": password},
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-    )
+    environment = {**os.environ, "TLSTAX_PASSWORD": password}
+    return ready_run(("inspect", url, "--watch", "1s", *arguments), environment, WITHIN_S)
 
 
 def document(url: str) -> InspectedServer:

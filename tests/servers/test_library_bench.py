@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from ready_command import ready_run
 
-import tlstax
 from tlstax.results.document import BenchDocument
 from tlstax.results.rows import by_label
 from tlstax.support.directories import cache_dir
@@ -21,20 +20,8 @@ WITHIN_S = 120.0
 
 
 def library_bench(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "tlstax", "library-bench", "--beside-others", *words],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(Path(tlstax.__file__).parents[1]),
-            "TLSTAX_CACHE": str(cache_dir()),
-            **variables,
-        },
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-    )
+    environment = {**os.environ, "TLSTAX_CACHE": str(cache_dir()), **variables}
+    done = ready_run(("library-bench", "--beside-others", *words), environment, WITHIN_S)
     assert "Traceback" not in done.stderr
     return done
 
