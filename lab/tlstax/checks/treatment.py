@@ -289,7 +289,7 @@ def begun(trial: Complete) -> Iterator[Doubt]:
     """
     job, greeting = trial.evidence.job, trial.done.phase_wire.get("greeting")
     made = trial.done.phase_wire.get("tls_handshake")
-    if job is None or not isinstance(job.server, PostgreSqlServer) or made is None or not made.times:
+    if job is None or not isinstance(job.server, PostgreSqlServer) or made is None:
         return
     asked = 0 if greeting is None else greeting.round_trips
     told = trial.evidence.claim is None and job.server.ssl_negotiation == "direct"

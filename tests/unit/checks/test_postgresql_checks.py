@@ -18,7 +18,7 @@ from tlstax.checks.rows_changed import Written
 from tlstax.checks.statements import statements_counted, transactions, transactions_counted
 from tlstax.checks.together import together
 from tlstax.checks.treatment import begun, logins, server_counts
-from tlstax.contract import Counts, ErrorCount, PostgreSqlServer
+from tlstax.contract import Counts, ErrorCount, PhaseWire, PostgreSqlServer
 from tlstax.records.server_counts import counting_of
 from tlstax.records.trial import ServerClaim, Trial, TrialRecord
 from tlstax.records.window import Together, Window
@@ -222,36 +222,111 @@ def test_tls_that_began_otherwise_is_invalid(case: str, really: str) -> None:
     assert doubts(begun, record) == []
     claimed = Case(levels={**record.trial.case.levels, "tls": case}, role="treatment")
     lying = record.model_copy(update={"trial": record.trial.model_copy(update={"case": claimed})})
-    ((weight, said),) = doubts(begun, lying)
-    assert weight == "invalid"
-    assert ("asked for TLS, where it was to begin at once" in said) is (case == "1.3-direct")
-    assert ("did not ask for TLS" in said) is (case == "1.3")
+    assert record.done is not None
+    times = record.done.window.connections
+    said = {
+        "1.3-direct": f"{times} connections asked for TLS, where it was to begin at once",
+        "1.3": f"{times} connections did not ask for TLS, where it was to be asked for",
+    }
+    assert doubts(begun, lying) == [("invalid", said[case])]
     elsewhere = doubts(begun, lying.model_copy(update={"claim": None}))
-    told = [] if case == "1.3" else [(weight, said)]
+    told = [] if case == "1.3" else [("invalid", said[case])]
     assert elsewhere == told, "at an external server its user may have said it for all cases"
 
 
+def with_begun(record: TrialRecord, *, asked: int | None, made: int | None = 10) -> TrialRecord:
+    """The trial in which this many connections asked for TLS, and made it; None: none did."""
+    phases = {"greeting": asked, "tls_handshake": made}
+    wire = {
+        name: PhaseWire(times=times, round_trips=times, bytes_sent=times, bytes_received=times)
+        for name, times in phases.items()
+        if times is not None
+    }
+    return with_done(record, phase_wire=wire)
+
+
+def test_each_connection_is_held_to_how_tls_begins() -> None:
+    asking, direct = trial("reconnect"), trial("reconnect", "1.3-direct")
+    assert doubts(begun, with_begun(asking, asked=7)) == [
+        ("invalid", "3 connections did not ask for TLS, where it was to be asked for")
+    ]
+    assert doubts(begun, with_begun(direct, asked=1)) == [
+        ("invalid", "1 connections asked for TLS, where it was to begin at once")
+    ]
+    assert doubts(begun, with_begun(direct, asked=None)) == []
+    mute = [("invalid", "10 connections did not ask for TLS, where it was to be asked for")]
+    assert doubts(begun, with_begun(asking, asked=None)) == mute
+
+
+def test_where_no_connection_was_made_while_it_was_measured_nothing_shows_how_tls_begins() -> None:
+    record = trial("reconnect")
+    assert doubts(begun, with_begun(record, asked=None, made=None)) == []
+    assert record.job is not None
+    mysql = record.job.model_copy(update={"server": None})
+    for job in (None, mysql):
+        assert doubts(begun, with_begun(record, asked=None).model_copy(update={"job": job})) == []
+
+
 @pytest.mark.parametrize(
-    ("asked", "by", "is_fine"),
+    ("asked", "by", "named", "wanted"),
     [
-        (("scram-sha-256",), "scram-sha-256", True),
-        (("scram-sha-256",), "scram-sha-256-plus", False),
-        (("none",), "scram-sha-256", False),
-        (("md5",), "none", False),
-        ((), "scram-sha-256-plus", True),
-        ((), "scram-sha-256", True),
-        ((), "none", False),
-        ((), "md5", False),
+        (("scram-sha-256",), "scram-sha-256", {}, None),
+        (("scram-sha-256",), "scram-sha-256-plus", {}, "scram-sha-256"),
+        (("none",), "scram-sha-256", {}, "none"),
+        (("md5",), "none", {}, "md5"),
+        ((), "scram-sha-256-plus", {}, None),
+        ((), "scram-sha-256", {}, None),
+        ((), "none", {}, "scram-sha-256-plus"),
+        ((), "md5", {}, "scram-sha-256-plus"),
+        ((), "scram-sha-256", {"tls": "off"}, None),
+        ((), "scram-sha-256-plus", {"tls": "off"}, "scram-sha-256"),
+        ((), "none", {"client_certificate": "on"}, None),
     ],
 )
-def test_logins_by_another_method_are_invalid(asked: tuple[str, ...], by: str, *, is_fine: bool) -> None:
+def test_logins_by_another_method_are_invalid(
+    asked: tuple[str, ...], by: str, named: dict[str, Level], wanted: str | None
+) -> None:
     record = trial().model_copy(update={"claim": CLAIM})
     assert record.job is not None
     assert record.done is not None
     server = PostgreSqlServer.model_validate({"require_auth": asked})
     record = record.model_copy(update={"job": record.job.model_copy(update={"server": server})})
     lifetime = record.done.lifetime.model_copy(update={"authentications": {by: 8}})
-    assert (doubts(logins, with_done(record, lifetime=lifetime)) == []) is is_fine
+    said = [] if wanted is None else [("invalid", f"8 logins were by {by}, where they are to be by {wanted}")]
+    assert doubts(logins, with_done(record, lifetime=lifetime), {**record.trial.case.levels, **named}) == said
+
+
+@pytest.mark.parametrize(
+    ("versions", "sees"),
+    [
+        (["TLSv1.3"], "TLSv1.3"),
+        ([None], "no TLS"),
+        ([None, "TLSv1.3", "TLSv1.2"], "TLSv1.2 and TLSv1.3 and no TLS"),
+        ([], "what is not known"),
+    ],
+)
+def test_behind_another_address_the_server_counts_its_own_leg(versions: list[str | None], sees: str) -> None:
+    record = with_counter(trial("reconnect"), SESSIONS, -5)
+    assert record.ready is not None
+    (one,) = record.ready.negotiated
+    assert one.server is not None
+    views = [version and one.server.model_copy(update={"version": version}) for version in versions]
+    seen = tuple(one.model_copy(update={"server": view}) for view in views)
+    record = record.model_copy(update={"ready": record.ready.model_copy(update={"negotiated": seen})})
+    leg = "what it counts is of that leg, and is not set against the client's"
+    assert doubts(server_counts, record, {**record.trial.case.levels, "address": "pooler"}) == [
+        ("note", f"behind pooler the server sees {sees}: {leg}")
+    ]
+
+
+@pytest.mark.parametrize("named", [{"path": "pgbouncer-terminate"}, {"client": "pg-basebackup"}])
+def test_where_the_servers_sessions_are_others_they_are_not_held_to_the_clients(
+    named: dict[str, Level],
+) -> None:
+    record = with_counter(trial("reconnect"), SESSIONS, -5)
+    said = doubts(server_counts, record, {**record.trial.case.levels, **named})
+    assert [weight for weight, _ in said if weight == "invalid"] == []
+    assert [weight for weight, _ in doubts(server_counts, record)] == ["note", "invalid"]
 
 
 def test_an_external_server_may_ask_for_whatever_it_likes() -> None:
