@@ -24,12 +24,11 @@ Remedy = Literal[
     "ciphers",
     "certificate",
     "resumption",
-    "TLS on",
     "groups",
     "scram",
     "iterations",
 ]
-"""The last four are PostgreSQL's alone."""
+"""The last three are PostgreSQL's alone."""
 
 ECDHE = ":".join(
     f"ECDHE-{key}-{cipher}"
@@ -168,7 +167,6 @@ TABLE = (
         FIRST,
         says="PostgreSQL resumes no session: it issues no tickets and keeps no sessions; keep connections",
     ),
-    Entry("TLS on", "postgresql", FIRST, (_POSTGRESQL_FILES, _READ_AGAIN)),
     Entry(
         "groups",
         "postgresql",

@@ -644,7 +644,9 @@ def test_what_is_said_of_changes_is_public(seen: InspectedServer, evidence: Evid
 
 
 def test_a_program_that_is_no_known_driver_is_left_out() -> None:
-    assert PUBLIC.of(program(3).model_copy(update={"client": "orders of jd"})).client == "(left out)"
+    own = PUBLIC.of(program(3).model_copy(update={"client": "orders of jd"}))
+    assert (own.client, own.program) == ("(left out)", "(left out)")
+    assert (own.transport, own.tls, own.connections) == ("SSL/TLS", "TLSv1.3", 3)
 
 
 @pytest.mark.parametrize(

@@ -285,6 +285,7 @@ def test_who_came_over_tls_past_the_certificates_end_verifies_nobody() -> None:
     assert said(own.model_copy(update={"tls": ""})) == []
     assert said(own.model_copy(update={"transport": "Socket"})) == []
     assert said() == []
+    assert found(programs=(own,)) == [], "of a certificate that was not seen nothing is said"
 
 
 def made(subject: str, issuer: str) -> Certificate:
@@ -554,6 +555,10 @@ POSTGRESQL = WORD.model_copy(update={"version": "PostgreSQL 18.4", "account_plug
                 "accounts log in by md5",
             ],
         ),
+        (
+            {"admission": ("hostnossl password",)},
+            ["pg_hba.conf asks for passwords in the clear on connections without TLS (password)"],
+        ),
         ({"account_plugin": "md5"}, ["this account logs in by md5"]),
         (
             {"password_encryption": "md5"},
@@ -620,12 +625,14 @@ def test_an_address_that_verifies_nothing_is_named() -> None:
 
 
 def test_the_groups_of_a_postgresql_are_mended_where_it_has_a_list_of_them() -> None:
-    for version, mended in (("PostgreSQL 18.4", True), ("PostgreSQL 17.2", False)):
+    there, in_clients = "X25519 and P-256 among the server's groups", "P-256 first in the clients' groups"
+    for version, mended in (("PostgreSQL 18.4", True), ("PostgreSQL 18.0", True), ("PostgreSQL 17.2", False)):
         asked_twice = VIEW.model_copy(update={"hello_retry": True})
         default = Asked(topic="default", name="a client left to itself", agreed=asked_twice)
         word = POSTGRESQL.model_copy(update={"version": version})
         (own,) = payments(inspected().model_copy(update={"asked": (default,), "word": word}))
         assert any("ssl_groups" in line for step in own.steps for line in step.lines) == mended
+        assert own.remedy.startswith(there if mended else in_clients)
 
 
 def test_a_postgresql_is_spoken_of_in_its_own_words() -> None:

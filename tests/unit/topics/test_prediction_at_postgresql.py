@@ -335,3 +335,14 @@ def test_how_long_several_take_at_once_is_not_fitted_where_a_path_does_not_tell(
     assert TIME not in found.busy
     assert TIME in found.alone
     assert SERVER_CPU in found.busy
+    assert TIME in model().through["pgbouncer"].busy, "where each path tells, it is"
+
+
+def test_what_some_mixes_lack_is_fitted_to_the_others() -> None:
+    rows = [row(dict(levels), 4) for levels in STUDY.treatments]
+    first, *others = measured_mixes(rows, STUDY.baseline)
+    sent = {name: value for name, value in first.values.items() if name != SENT}
+    found = calibration_of(ORIGIN, (first.model_copy(update={"values": sent}), *others))
+    assert found.busy[SENT].cost({"statement": 1}).point == pytest.approx(
+        model().busy[SENT].cost({"statement": 1}).point, rel=1e-3
+    )

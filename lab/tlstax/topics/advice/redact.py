@@ -68,8 +68,7 @@ def _sentence(text: str) -> str:
 
 def _name(text: str) -> str:
     """What is asked for by its name: a version, a suite, a group."""
-    is_public = texts.is_term(text) or texts.groups(text) or texts.cipher(text)
-    return text if is_public else _sentence(text)
+    return text if texts.is_term(text) else _sentence(text)
 
 
 def _day(text: str) -> str | None:

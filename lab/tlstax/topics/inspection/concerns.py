@@ -192,7 +192,7 @@ def _of_handshakes(found: InspectedServer) -> Iterator[Said]:
             "have the pooler offer it (client_tls_sslmode)"
             if found.word.pooler_leg
             else "give the server a certificate",
-            None if found.word.pooler_leg else "TLS on" if found.word.is_postgresql else "certificate",
+            None if found.word.pooler_leg else "certificate",
         )
     elif found.word.requires_tls is False:
         yield (
