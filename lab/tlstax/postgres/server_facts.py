@@ -112,6 +112,28 @@ def lets_in_clear(database: Database) -> bool | None:
     return None if method is None else method != hba.REJECT
 
 
+_COSTLY: Final = {
+    "log_hostname": "",
+    "idle_session_timeout": " ms",
+    "pre_auth_delay": " s",
+    "post_auth_delay": " s",
+}
+"""Settings that cost each connection something, or have more made, with their units; off, or 0, by default.
+
+Documentation, "Error Reporting and Logging", "Client Connection Defaults" and "Developer Options".
+"""
+
+
+def costly_settings(database: Database) -> tuple[str, ...]:
+    """Those of `_COSTLY` that are set for this account, such as "log_hostname = on"."""
+    found = settings.read(database, tuple(_COSTLY))
+    return tuple(
+        f"{name} = {found[name]}{unit}"
+        for name, unit in _COSTLY.items()
+        if found.get(name, "off") not in {"off", "0"}
+    )
+
+
 def admission(database: Database) -> tuple[str, ...]:
     """How pg_hba.conf lets clients in over TCP, such as "host md5"; empty where it is not told.
 

@@ -126,6 +126,7 @@ FIELDS: Fields = {
             "scram-sha-256(?:-plus)?|md5|password|none"
         ),
         "password_encryption": form("scram-sha-256|md5"),
+        "costly_settings": form(r"[a-z_]{1,40} = (?:on|\d{1,12} m?s)"),
         "admission": form("host(?:no)?(?:ssl|gssenc)? [a-z0-9-]{1,20}"),
     },
     Program: {
