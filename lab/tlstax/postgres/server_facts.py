@@ -14,6 +14,7 @@ from typing import Final
 
 from tlstax.postgres import hba, settings
 from tlstax.postgres.database import PostgresDatabase, apart
+from tlstax.results.inspection import TRUST_BEHIND
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.facts import ConnectionLimits, Identity
@@ -137,11 +138,13 @@ def costly_settings(database: Database) -> tuple[str, ...]:
 def admission(database: Database) -> tuple[str, ...]:
     """How pg_hba.conf lets clients in over TCP, such as "host md5"; empty where it is not told.
 
-    Lines for the server's own machine are left out, and those that no connection comes as far as.
+    Lines for the server's own machine are left out, and those that no connection comes as far as, but for
+    trust: "host trust (behind other lines)".
     """
     lines = hba.read(database) or ()
     found = {f"{kind} {line.method}" for kind, line in hba.reached(lines) if not line.is_for_loopback}
-    return tuple(sorted(found))
+    waiting = {own.kind for own in hba.behind(lines) if own.method == "trust" and not own.is_for_loopback}
+    return (*sorted(found), *(f"{kind} {TRUST_BEHIND}" for kind in sorted(waiting)))
 
 
 def password_encryption(database: Database) -> str | None:

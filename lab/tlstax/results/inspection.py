@@ -82,6 +82,11 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
+TRUST_BEHIND = "trust (behind other lines)"
+"""In place of a method in `ServerWord.admission`: a line of pg_hba.conf that lets in whoever comes as far,
+which nobody does while those before it stand."""
+
+
 class ServerWord(Frozen):
     """What the server says of itself to the account, None or empty where it does not say.
 

@@ -78,8 +78,8 @@ Change = Literal[
 ]
 """What can be changed: connections kept, the server's key, sessions resumed, the clients' groups, the TLS
 version, the certificates that are sent, the protocol's compression; of PostgreSQL also the server's groups,
-that TLS begins at once, how often a login hashes the password, and settings by which each connection waits, or
-more are made: clients' names looked up, idle sessions closed, a delay."""
+that TLS begins at once, how often a login hashes the password, and settings by which each connection waits,
+or more are made: clients' names looked up, idle sessions closed, a delay."""
 
 Source = Literal["given", "watched", "since its start", "assumed"]
 

@@ -127,7 +127,7 @@ FIELDS: Fields = {
         ),
         "password_encryption": form("scram-sha-256|md5"),
         "costly_settings": form(r"[a-z_]{1,40} = (?:on|\d{1,12} m?s)"),
-        "admission": form("host(?:no)?(?:ssl|gssenc)? [a-z0-9-]{1,20}"),
+        "admission": form(r"host(?:no)?(?:ssl|gssenc)? (?:[a-z0-9-]{1,20}|trust \(behind other lines\))"),
     },
     Program: {
         "client": _client,
