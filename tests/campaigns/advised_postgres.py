@@ -127,6 +127,20 @@ def verifies_nobody(server: PrivateServer, end: threading.Event) -> None:
 
 def mistakes() -> Iterator[Mistake]:
     """All of them; those without a change or a concern are clean."""
+    yield from costly()
+    yield from unsafe()
+    yield Mistake("clean 18")
+    yield Mistake("clean 18 ec-p256", settings=settings(key="ec-p256"), role="SUPERUSER")
+    yield Mistake(
+        "clean 18, plaintext refused first",
+        hba=("hostnossl all all all reject", EITHER),
+        role="SUPERUSER",
+    )
+    yield Mistake("clean 15", "postgresql-15")
+
+
+def costly() -> Iterator[Mistake]:
+    """Those of which a change must be advised."""
     clean = settings()
     yield Mistake(
         "rsa-4096", settings=settings(key="rsa-4096"), change="certificate", mended=settings(key="ec-p256")
@@ -153,6 +167,10 @@ def mistakes() -> Iterator[Mistake]:
     yield Mistake("chain", change="chain", sends_chain=True)
     yield Mistake("iterations", change="login", secret=accounts.scram_secret(PASSWORD, 200_000))
     yield Mistake("far", change="direct", far_ms=20)
+
+
+def unsafe() -> Iterator[Mistake]:
+    """Those that must be called unsafe or weak."""
     yield Mistake("ssl off", settings=settings("--ssl=off"), concern="offers no TLS", hba=(EITHER,))
     yield Mistake("expired", settings=settings(valid_for=timedelta(days=-2)), concern="ended on")
     yield Mistake(
@@ -204,14 +222,6 @@ def mistakes() -> Iterator[Mistake]:
     yield Mistake("md5", concern="by md5", secret=accounts.md5_secret("ann", PASSWORD))
     yield Mistake("kept by md5", settings=settings("--password_encryption=md5"), concern="kept by md5")
     yield Mistake("pooler", concern="in the clear", hba=(EITHER,), through="pgbouncer-terminate")
-    yield Mistake("clean 18")
-    yield Mistake("clean 18 ec-p256", settings=settings(key="ec-p256"), role="SUPERUSER")
-    yield Mistake(
-        "clean 18, plaintext refused first",
-        hba=("hostnossl all all all reject", EITHER),
-        role="SUPERUSER",
-    )
-    yield Mistake("clean 15", "postgresql-15")
 
 
 @contextmanager

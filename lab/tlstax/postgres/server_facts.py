@@ -126,8 +126,15 @@ Documentation, "Error Reporting and Logging", "Client Connection Defaults" and "
 
 
 def costly_settings(database: Database) -> tuple[str, ...]:
-    """Those of `_COSTLY` that are set for this account, such as "log_hostname = on"."""
-    found = settings.read(database, tuple(_COSTLY))
+    """Those of `_COSTLY` that are set for this account, such as "log_hostname = on".
+
+    As its sessions have them at their beginning: the laboratory's own has no end when it is idle.
+    """
+    names = ", ".join(["%s"] * len(_COSTLY))
+    asked = f"SELECT name, reset_val FROM pg_settings WHERE name IN ({names})"  # noqa: S608 (places)
+    found = {
+        str(name): str(value) for name, value in answers.rows(apart(database), asked, *_COSTLY, columns=2)
+    }
     return tuple(
         f"{name} = {found[name]}{unit}"
         for name, unit in _COSTLY.items()
