@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -182,6 +182,7 @@ class Tally:
     lost: list[str] = field(default_factory=list)
     held: int = 0
     compared: int = 0
+    rows: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -332,8 +333,11 @@ def say(line: str) -> None:
 Judge = Callable[[float, sessions.Session, Tally], None]
 
 
-def judged_all(cases: Iterable[tuple[str, Judge]]) -> int:
-    """Every case, or those named by words on the command line; the status is 1 where something is lost."""
+def judged_all(cases: Iterable[tuple[str, Judge]], head: Sequence[str] = ()) -> int:
+    """Every case, or those named by words on the command line; the status is 1 where something is lost.
+
+    Below `head`, where there is one, are the rows of the cases, as a table in Markdown.
+    """
     budget_s = float(sys.argv[1]) if len(sys.argv) > 1 else 40.0
     words = sys.argv[2:]
     chosen = [case for case in cases if not words or any(word in case[0] for word in words)]
@@ -341,6 +345,8 @@ def judged_all(cases: Iterable[tuple[str, Judge]]) -> int:
     with sessions.open_session() as session:
         for _, judge in chosen:
             judge(budget_s, session, tally)
+    for row in (*head, *tally.rows):
+        say(row)
     say(f"{len(chosen)} cases; {tally.held} of {tally.compared} savings held what mending really saved")
     for words_lost in tally.lost:
         say(f"LOST {words_lost}")

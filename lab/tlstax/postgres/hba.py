@@ -137,15 +137,23 @@ def reached(lines: Sequence[Line]) -> Iterator[tuple[Kind, Line]]:
 
     One that earlier ones are before for all that it is for lets nobody in.
     """
-    for place, line in enumerate(lines):
-        comes = [
-            encrypted
-            for encrypted in (True, False)
-            if line.is_for(encrypted=encrypted) and not _is_behind(line, lines[:place], encrypted=encrypted)
-        ]
-        if comes and line.method != REJECT:
+    for line, comes in _with_who_comes(lines):
+        if comes:
             kind: Kind = "host" if len(comes) > 1 else "hostssl" if comes[0] else "hostnossl"
             yield kind, line
+
+
+def behind(lines: Sequence[Line]) -> Iterator[Line]:
+    """The other lines over TCP that would let somebody in: no connection comes as far."""
+    return (line for line, comes in _with_who_comes(lines) if not comes)
+
+
+def _with_who_comes(lines: Sequence[Line]) -> Iterator[tuple[Line, list[bool]]]:
+    """The lines that let in over TCP, each with whether who comes as far is encrypted: one, both, or none."""
+    for place, line in enumerate(lines):
+        kinds = [encrypted for encrypted in (True, False) if line.is_for(encrypted=encrypted)]
+        if kinds and line.method != REJECT:
+            yield line, [own for own in kinds if not _is_behind(line, lines[:place], encrypted=own)]
 
 
 def _is_behind(line: Line, earlier: Sequence[Line], *, encrypted: bool) -> bool:

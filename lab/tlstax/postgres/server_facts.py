@@ -14,6 +14,7 @@ from typing import Final
 
 from tlstax.postgres import hba, settings
 from tlstax.postgres.database import PostgresDatabase, apart
+from tlstax.results.inspection import TRUST_BEHIND
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.facts import ConnectionLimits, Identity
@@ -112,14 +113,45 @@ def lets_in_clear(database: Database) -> bool | None:
     return None if method is None else method != hba.REJECT
 
 
+_COSTLY: Final = {
+    "log_hostname": "",
+    "idle_session_timeout": " ms",
+    "pre_auth_delay": " s",
+    "post_auth_delay": " s",
+}
+"""Settings that cost each connection something, or have more made, with their units; off, or 0, by default.
+
+Documentation, "Error Reporting and Logging", "Client Connection Defaults" and "Developer Options".
+"""
+
+
+def costly_settings(database: Database) -> tuple[str, ...]:
+    """Those of `_COSTLY` that are set for this account, such as "log_hostname = on".
+
+    As its sessions have them at their beginning: the laboratory's own has no end when it is idle.
+    """
+    names = ", ".join(["%s"] * len(_COSTLY))
+    asked = f"SELECT name, reset_val FROM pg_settings WHERE name IN ({names})"  # noqa: S608 (places)
+    found = {
+        str(name): str(value) for name, value in answers.rows(apart(database), asked, *_COSTLY, columns=2)
+    }
+    return tuple(
+        f"{name} = {found[name]}{unit}"
+        for name, unit in _COSTLY.items()
+        if found.get(name, "off") not in {"off", "0"}
+    )
+
+
 def admission(database: Database) -> tuple[str, ...]:
     """How pg_hba.conf lets clients in over TCP, such as "host md5"; empty where it is not told.
 
-    Lines for the server's own machine are left out, and those that no connection comes as far as.
+    Lines for the server's own machine are left out, and those that no connection comes as far as, but for
+    trust: "host trust (behind other lines)".
     """
     lines = hba.read(database) or ()
     found = {f"{kind} {line.method}" for kind, line in hba.reached(lines) if not line.is_for_loopback}
-    return tuple(sorted(found))
+    waiting = {own.kind for own in hba.behind(lines) if own.method == "trust" and not own.is_for_loopback}
+    return (*sorted(found), *(f"{kind} {TRUST_BEHIND}" for kind in sorted(waiting)))
 
 
 def password_encryption(database: Database) -> str | None:

@@ -159,6 +159,10 @@ class ServerFacts(Protocol):
         """Whether pg_hba.conf lets this account in from here in the clear; None where that is not told."""
         ...
 
+    def costly_settings(self, database: Database) -> tuple[str, ...]:
+        """What is set by which connections take longer, or more are made, such as "log_hostname = on"."""
+        ...
+
     def admission(self, database: Database) -> tuple[str, ...]:
         """How pg_hba.conf lets clients in over TCP, such as "host md5"; empty where it is not told."""
         ...

@@ -82,6 +82,11 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
+TRUST_BEHIND = "trust (behind other lines)"
+"""In place of a method in `ServerWord.admission`: a line of pg_hba.conf that lets in whoever comes as far,
+which nobody does while those before it stand."""
+
+
 class ServerWord(Frozen):
     """What the server says of itself to the account, None or empty where it does not say.
 
@@ -89,7 +94,8 @@ class ServerWord(Frozen):
     own machine, and `lets_in_clear` whether they let this account in from here in the clear.
     `scram_iterations` is how often the account's password is hashed for each login, `password_encryption` by
     what passwords are kept that are set from now on, and `pooler_leg` how a pooler that is in front came to
-    the server: PostgreSQL's alone.
+    the server. `costly_settings` are those by which each connection takes longer, or more are made:
+    "log_hostname = on", "idle_session_timeout = 30000 ms". All of these are PostgreSQL's alone.
     """
 
     version: str
@@ -102,6 +108,7 @@ class ServerWord(Frozen):
     password_encryption: str | None = Field(default=None, exclude_if=_is_none)
     pooler_leg: PoolerLeg | None = Field(default=None, exclude_if=_is_none)
     lets_in_clear: bool | None = Field(default=None, exclude_if=_is_none)
+    costly_settings: tuple[str, ...] = Field(default=(), exclude_if=lambda said: not said)
 
     @property
     def family(self) -> Family:

@@ -369,6 +369,7 @@ def word(database: GuardedDatabase, product: ExternalProduct) -> ServerWord:
         scram_iterations=getattr(database, "scram_iterations", None),
         password_encryption=product.server_facts.password_encryption(database),
         pooler_leg=pooler_leg,
+        costly_settings=product.server_facts.costly_settings(database),
         # Behind a pooler it is the pooler that comes to the server.
         lets_in_clear=None if pooler_leg else product.server_facts.lets_in_clear(database),
     )

@@ -38,6 +38,14 @@ def test_the_accounts_limit_is_its_roles_or_its_databases_whichever_leaves_less(
     assert server_facts.connection_limits(server) == (92, own[0], 11, own[1])
 
 
+def test_settings_that_cost_each_connection_are_told_with_their_units() -> None:
+    found = {"log_hostname": "on", "idle_session_timeout": "30000", "pre_auth_delay": "0"}
+    server = AnsweringDatabase({"pg_settings": list(found.items())})
+    assert server_facts.costly_settings(server) == ("log_hostname = on", "idle_session_timeout = 30000 ms")
+    off = AnsweringDatabase({"pg_settings": [("log_hostname", "off"), ("idle_session_timeout", "0")]})
+    assert server_facts.costly_settings(off) == ()
+
+
 def test_standbys_have_the_data_of_their_primary_and_are_others() -> None:
     def identity(directory: str, began: str = "noon") -> server_facts.Identity:
         found = [("data_directory", directory), ("port", "5432")]

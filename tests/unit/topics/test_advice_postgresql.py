@@ -150,6 +150,42 @@ def test_the_server_s_groups_save_a_round_trip_whose_time_clients_show() -> None
     assert any("ssl_ecdh_curve = 'prime256v1'" in line for step in older.steps for line in step.lines)
 
 
+def test_settings_that_cost_each_connection_are_advised_against() -> None:
+    found = server()
+    word = found.word.model_copy(
+        update={
+            "costly_settings": (
+                *("log_hostname = on", "idle_session_timeout = 30000 ms"),
+                *("pre_auth_delay = 1 s", "post_auth_delay = 2 s"),
+            )
+        }
+    )
+    own = ranked(found.model_copy(update={"word": word}))
+    assert own["lookup"].seen == "the name of each client that connects is looked up (log_hostname = on)"
+    assert own["idle"].seen == "sessions that are idle for 30 s are closed, and made anew"
+    assert own["delay"].seen == "each connection waits (pre_auth_delay = 1 s, post_auth_delay = 2 s)"
+    assert changes(found.model_copy(update={"word": word})) == {"lookup", "idle", "delay"}
+    shared = redacted(made_advice(inspected=found.model_copy(update={"word": word}))).inspected.word
+    assert shared.costly_settings == word.costly_settings
+    long = word.model_copy(update={"costly_settings": ("idle_session_timeout = 3600000 ms",)})
+    assert changes(found.model_copy(update={"word": long})) == set()
+
+
+def test_a_group_that_nobody_asks_for_by_name_is_the_servers_to_mend() -> None:
+    found = server("PostgreSQL 18.4", "none", hello_retry=True)
+    view_of_it = found.of("default")[0].agreed
+    assert view_of_it is not None
+    asked_first = found.of("default")[0].model_copy(
+        update={"agreed": view_of_it.model_copy(update={"group": "X448"})}
+    )
+    kept = tuple(own for own in found.asked if own.topic != "default")
+    rare = found.model_copy(update={"asked": (asked_first, *kept)})
+    assert now(rare).group_option == "ssl_groups=X448"
+    assert changes(rare) == {"groups"}
+    older = rare.model_copy(update={"word": rare.word.model_copy(update={"version": "PostgreSQL 17.2"})})
+    assert now(older).group_option == "ssl_ecdh_curve=X448"
+
+
 def test_direct_tls_is_for_who_is_far_and_reconnects() -> None:
     assert "direct" not in changes(server(far_us=999.0))
     assert "direct" not in ranked(server(far_us=5000.0, tls="1.2", versions=("1.2",)))
@@ -200,6 +236,7 @@ def test_who_is_connected_is_known_by_the_application_s_name() -> None:
 CHANGES: tuple[Change, ...] = (
     *("pool", "certificate", "group", "groups"),
     *("version", "chain", "direct", "login"),
+    *("lookup", "idle", "delay"),
 )
 
 

@@ -549,6 +549,10 @@ POSTGRESQL = WORD.model_copy(update={"version": "PostgreSQL 18.4", "account_plug
         ({"admission": ("hostssl scram-sha-256", "hostssl cert", "hostssl password")}, []),
         ({"admission": ("host trust",)}, ["pg_hba.conf trusts clients over TCP (trust)"]),
         (
+            {"admission": ("hostssl cert", "host trust (behind other lines)")},
+            ["pg_hba.conf has a line that trusts clients over TCP behind others (trust)"],
+        ),
+        (
             {"admission": ("host password", "hostssl md5")},
             [
                 "pg_hba.conf asks for passwords in the clear on connections without TLS (password)",

@@ -22,8 +22,9 @@ from tlstax.stats.remedies import Remedy, entry_for, reload_for
 from tlstax.study.level_names import CERTIFICATES, SCRAM_ITERATIONS, key_of
 from tlstax.study.mixes import CHEAPEST_KEY, P256
 from tlstax.study.product import FIRST_WITH_GROUPS, Family, family_of, product_of, release_of
+from tlstax.study.tls_levels import group_name
 from tlstax.study.workloads.sized import FEW_STATEMENTS, MOST_BYTES, MOST_STATEMENTS
-from tlstax.support.text import counted, enumerated
+from tlstax.support.text import counted, duration, enumerated, integer
 from tlstax.topics.advice.measured import Measured
 
 ASSUMED_STATEMENTS, ASSUMED_BYTES = 10, 120
@@ -48,6 +49,9 @@ FAR_US = 1000.0
 MANY_ITERATIONS = 15_000
 """As often as RFC 7677 (section 4) would have a password hashed at the least; 4,096 is what it demands."""
 
+SHORT_IDLE_MS = 60_000
+"""Sessions that are closed after so short a pause are made anew by whoever pauses between two questions."""
+
 CURVES = {P256: "prime256v1", "P-384": "secp384r1", "P-521": "secp521r1"}
 """Groups as PostgreSQL's settings spell them, where that differs."""
 
@@ -68,10 +72,14 @@ Change = Literal[
     "groups",
     "direct",
     "login",
+    "lookup",
+    "idle",
+    "delay",
 ]
 """What can be changed: connections kept, the server's key, sessions resumed, the clients' groups, the TLS
 version, the certificates that are sent, the protocol's compression; of PostgreSQL also the server's groups,
-that TLS begins at once, and how often a login hashes the password."""
+that TLS begins at once, how often a login hashes the password, and settings by which each connection waits,
+or more are made: clients' names looked up, idle sessions closed, a delay."""
 
 Source = Literal["given", "watched", "since its start", "assumed"]
 
@@ -184,6 +192,9 @@ def now_of(found: InspectedServer) -> Now | None:
     other = {"1.3": "1.2", "1.2": "1.3"}.get(version)
     offered = any(own.agreed for own in found.of("version") if own.name == f"TLS {other}")
     groups = tuple(own.name for own in found.of("group") if own.agreed)
+    if default.hello_retry and default.group and not groups:
+        # It takes none of those that were asked for by name, and so one that clients offer later.
+        groups = (group_name(default.group),)
     return Now(
         tls=version,
         certificate=level_of(key),
@@ -356,6 +367,22 @@ def _possible_at_postgresql(
     if iterations is not None and iterations > SCRAM_ITERATIONS:
         seen = f"each login hashes the password {iterations:,} times" if iterations > MANY_ITERATIONS else ""
         yield "login", f"{SCRAM_ITERATIONS:,} iterations of SCRAM in place of {iterations:,}", seen
+    yield from _possible_by_settings(found.word.costly_settings)
+
+
+def _possible_by_settings(costly: Sequence[str]) -> Iterator[tuple[Change, str, str]]:
+    """What PostgreSQL's settings cost those who connect."""
+    said = dict(own.split(" = ", 1) for own in costly)
+    if "log_hostname" in said:
+        seen = "the name of each client that connects is looked up (log_hostname = on)"
+        yield "lookup", "no look-up of clients' names", seen
+    idle_ms = integer(said.get("idle_session_timeout", "0").removesuffix(" ms")) or 0
+    if idle_ms:
+        asked = f"sessions that are idle for {duration(idle_ms / 1000)} are closed, and made anew"
+        yield "idle", "sessions that may be idle", asked if idle_ms <= SHORT_IDLE_MS else ""
+    if delays := [name for name in said if name.endswith("_auth_delay")]:
+        seen = f"each connection waits ({', '.join(f'{name} = {said[name]}' for name in delays)})"
+        yield "delay", "no delay for those who connect", seen
 
 
 def _seen_reconnecting(found: InspectedServer, use: SeenUse) -> str:

@@ -126,7 +126,8 @@ FIELDS: Fields = {
             "scram-sha-256(?:-plus)?|md5|password|none"
         ),
         "password_encryption": form("scram-sha-256|md5"),
-        "admission": form("host(?:no)?(?:ssl|gssenc)? [a-z0-9-]{1,20}"),
+        "costly_settings": form(r"[a-z_]{1,40} = (?:on|\d{1,12} m?s)"),
+        "admission": form(r"host(?:no)?(?:ssl|gssenc)? (?:[a-z0-9-]{1,20}|trust \(behind other lines\))"),
     },
     Program: {
         "client": _client,

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from tlstax.results.inspection import Certificate, Concern, Danger, InspectedServer, Use, key_bits
+from tlstax.results.inspection import (
+    TRUST_BEHIND,
+    Certificate,
+    Concern,
+    Danger,
+    InspectedServer,
+    Use,
+    key_bits,
+)
 from tlstax.stats.remedies import Entry, Remedy, entry_for
 from tlstax.study.product import FIRST_WITH_GROUPS, release_of
 from tlstax.study.tls_levels import group_name
@@ -322,6 +330,14 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
             "pg_hba.conf trusts clients over TCP (trust)",
             "whoever reaches the server is let in as whom they say",
             "have these lines say scram-sha-256",
+            "require TLS",
+        )
+    elif any(method == TRUST_BEHIND for _, method in ways):
+        yield (
+            "weak",
+            "pg_hba.conf has a line that trusts clients over TCP behind others (trust)",
+            "who comes as far is let in as whom they say; nobody does while the lines before it stand",
+            "have it say scram-sha-256",
             "require TLS",
         )
     if any(kind in {"host", "hostnossl"} and method == "password" for kind, method in ways):
