@@ -1,4 +1,4 @@
-"""The lines that `tlstax advise` prints for drivers of PostgreSQL to verify their server, before a tap.
+"""The lines that `tlstax advise` prints for drivers of PostgreSQL, to verify and for groups, before a tap.
 
 Lines of languages that take them as they are stand in a program of that language; words of a connection
 string are handed to the project's own program around the driver, which passes them on unchanged.
@@ -31,9 +31,11 @@ from tlstax.stats.programs import all_programs
 from tlstax.study.driver_catalogue import FOLDER
 from tlstax.tools.probes.postgres_drivers.adapter import Adapter, Told
 from tlstax.tools.probes.postgres_drivers.words import Word
+from tlstax.topics.advice.advise import steps_for
 
 QUICK = {"psycopg-3", "asyncpg-0.32"}
-LINES = {driver: own.verify for own in all_programs("postgresql") for driver in own.drivers}
+LINES = {driver: own for own in all_programs("postgresql") for driver in own.drivers}
+CONFIGURED = ("OPENSSL_CONF=", "node --openssl-config=")
 CA = "ca.pem"
 """The file of authorities, by the name that it has in the lines: the programs are started beside it."""
 
@@ -151,6 +153,14 @@ def words_of_line(line: str) -> dict[str, str]:
     return dict(parse_qsl(line.removeprefix("?").replace(" and ", "&").replace(" ", "&")))
 
 
+def configured(line: str) -> dict[str, str]:
+    """What the line for groups puts into the environment; Node.js's own options stand in a variable there."""
+    if line.startswith("node "):
+        options = line.removeprefix("node ").partition(",")[0]
+        return {"NODE_OPTIONS": options.replace("=openssl.cnf", f"={Path('openssl.cnf').absolute()}")}
+    return {"OPENSSL_CONF": str(Path("openssl.cnf").absolute())}
+
+
 def tree(name: str) -> Path:
     """Where a driver lies, built if it is not there."""
     return shelf.obtain(RECIPES[name], lambda _: None).program.parent
@@ -167,7 +177,7 @@ def asked(
 ) -> Asked:
     name = obtainable(str(request.param))
     monkeypatch.chdir(tmp_path)
-    return Asked(name, LINES[name], postgresql.load_account)
+    return Asked(name, LINES[name].verify, postgresql.load_account)
 
 
 def seen(asked: Asked, server: PrivateServer, host: str) -> tuple[bool, Sequence[Conversation]]:
@@ -193,10 +203,30 @@ def test_the_line_verifies_chain_and_host(asked: Asked, postgresql: PrivateServe
         assert all(talk.tls is not None for talk in talks), "it went on in the clear"
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name, own in LINES.items() if own.groups.startswith(CONFIGURED)])
+def test_the_line_for_groups_offers_p256_first(
+    name: str, postgresql: PrivateServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of those whose line names OpenSSL's configuration, which it has in the lines above it."""
+    monkeypatch.chdir(tmp_path)
+    (lines,) = (step.lines for step in steps_for("group", postgresql.version) if "openssl.cnf" in step.where)
+    Path("openssl.cnf").write_text("\n".join(lines) + "\n")
+    shutil.copy2(postgresql.ca_file, CA)
+    for variable, text in configured(LINES[name].groups).items():
+        monkeypatch.setenv(variable, text)
+    let_in, talks = seen(Asked(name, LINES[name].verify, postgresql.load_account), postgresql, "127.0.0.1")
+    assert let_in
+    assert talks
+    for talk in talks:
+        assert talk.tls is not None
+        assert talk.tls.hello.groups[0] == "secp256r1"
+
+
 @pytest.mark.parametrize("name", IN_THE_SOURCE)
 def test_the_calls_that_a_line_names_are_those_that_are_tried(name: str) -> None:
     file, calls = IN_THE_SOURCE[name]
     source = (FOLDER / "rust" / "crates" / "tokio-postgres" / "src" / "tls" / file).read_text()
     for call in calls:
-        assert re.search(rf"\b{call}\b", LINES[name])
+        assert re.search(rf"\b{call}\b", LINES[name].verify)
         assert re.search(rf"\b{call}\b", source)
