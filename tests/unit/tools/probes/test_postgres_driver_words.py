@@ -38,8 +38,9 @@ def test_one_that_is_no_word_of_the_drivers_is_told_as_tls() -> None:
     assert Word("disable", "ssl", "off").tls("/ca.pem")["trusted_ca_file"] == "/ca.pem"
 
 
-def test_what_tokio_postgres_verifies_is_told_to_rustls_beside_its_own_words() -> None:
-    words = {word.meaning: word for word in words_of("tokio-postgres-0.7")}
+@pytest.mark.parametrize("library", ["", "native-tls-", "openssl-"])
+def test_what_tokio_postgres_verifies_is_told_to_a_library_beside_its_own_words(library: str) -> None:
+    words = {word.meaning: word for word in words_of(f"tokio-postgres-{library}0.7")}
     assert dict(words["prefer"].options) == {"sslmode": "prefer"}
     told = {meaning: (word.mode, word.verify) for meaning, word in words.items() if word.mode == "on"}
     assert told == {

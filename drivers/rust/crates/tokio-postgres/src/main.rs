@@ -1,4 +1,4 @@
-//! The adapter of tokio-postgres, whose TLS is rustls (`tokio-postgres-rustls`).
+//! The adapter of tokio-postgres with one of three TLS libraries: which, is a feature of this crate.
 
 mod tls;
 

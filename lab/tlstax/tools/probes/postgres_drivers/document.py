@@ -125,7 +125,8 @@ class PostgresDriverRow(Frozen):
     Of a handshake in order: `offers_session` is whether it asks to resume one (PostgreSQL resumes none),
     `application_protocols` what it names by ALPN, `group`, `key_shares`, `hello_retry` what is agreed on.
     `statements_on_connect` are its own, read in the clear. `reads_authorities_anew` is whether a file of
-    authorities that changes is in force for the next connection of a program that runs.
+    authorities that changes is in force for the next connection of a program that runs. `untried` are the
+    words that an interruption left out.
     """
 
     name: str
@@ -134,6 +135,7 @@ class PostgresDriverRow(Frozen):
     language: str
     options: dict[str, str] = {}
     words: tuple[WordRow, ...] = ()
+    untried: tuple[Meaning, ...] = ()
     tls_version: str | None = None
     cipher: str | None = None
     group: str | None = None
@@ -153,6 +155,7 @@ class PostgresProbe(Frozen):
     """The one document that `drivers probe --json` prints of PostgreSQL's drivers.
 
     `run` is the stored run that costs are from, and `stopped_because` why they were measured no longer.
+    `unprobed` are the drivers that an interruption left out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -164,3 +167,4 @@ class PostgresProbe(Frozen):
     run: str | None = None
     stopped_because: str = ""
     drivers: tuple[PostgresDriverRow, ...]
+    unprobed: tuple[str, ...] = ()

@@ -86,7 +86,8 @@ def probe_postgres(request: PostgresRequest, store: Callable[[], Store], watcher
     """Probe all drivers of the request, one after another, then measure their costs together.
 
     A driver that cannot be built or does not answer says so in its row, and the others go on. Ctrl-C keeps
-    what was found until then. MachineFault where the server is not to be had.
+    what was found until then, each word that was tried to its end, and says what it left out. MachineFault
+    where the server is not to be had.
     """
     so_far = _SoFar()
     status: Literal["complete", "interrupted"] = "complete"
@@ -104,6 +105,7 @@ def probe_postgres(request: PostgresRequest, store: Callable[[], Store], watcher
         run=so_far.costs.run,
         stopped_because=so_far.costs.why,
         drivers=tuple(sorted(rows, key=lambda row: list(DRIVERS).index(row.name))),
+        unprobed=tuple(name for name in request.names if name not in so_far.rows),
     )
 
 
@@ -154,7 +156,7 @@ def _gather(
         began = time.monotonic()
         for number, (name, command) in enumerate(commands.items()):
             watcher.step(progress_words(name, number, len(commands), time.monotonic() - began))
-            so_far.rows[name] = _Driver(name, command, request, place, entry).row()
+            _Driver(name, command, request, place, entry).probe(so_far.rows)
 
 
 def _row(name: str, options: Mapping[str, str]) -> PostgresDriverRow:
@@ -195,16 +197,25 @@ class _Driver:
         self._name, self._command, self._request = name, command, request
         self._place, self._entry = place, entry
 
-    def row(self) -> PostgresDriverRow:
-        """All that can be learned of it; what breaks off ends in `failed`, in a sentence."""
-        known = _row(self._name, self._request.options)
-        words: list[WordRow] = []
+    def probe(self, rows: dict[str, PostgresDriverRow]) -> None:
+        """Put all that can be learned of it into its row; what breaks off ends in `failed`, in a sentence.
+
+        Where it is interrupted, the row has the words that were tried; there is none where none was.
+        """
+        told, words = words_of(self._name), list[WordRow]()
+        update: dict[str, object] = {}
         try:
-            words.extend(self._by(word) for word in words_of(self._name))
+            words.extend(self._by(word) for word in told)
             update = {**facts(words), "reads_authorities_anew": self._reads_anew()}
         except (MachineFault, OSError) as fault:
             update = {"failed": in_words(fault)}
-        return known.model_copy(update={**update, "words": tuple(words)})
+        except Interrupted:
+            update = {**facts(words), "untried": tuple(word.meaning for word in told[len(words) :])}
+            raise
+        finally:
+            if words or update.get("failed"):
+                known = _row(self._name, self._request.options)
+                rows[self._name] = known.model_copy(update={**update, "words": tuple(words)})
 
     def _started(self, word: Word, ca_file: Path | None = None) -> Adapter:
         return Adapter(

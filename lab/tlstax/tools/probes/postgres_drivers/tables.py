@@ -246,8 +246,19 @@ def _notes(document: PostgresProbe) -> Iterator[Block]:
         ended.append(f"Costs are from run {document.run} ({document.stopped_because}).")
     if document.status == "interrupted":
         ended.append("It was interrupted; this is what was known by then.")
+        ended.extend(_left_out(document))
     for sentence in ended:
         yield Words(sentence)
+
+
+def _left_out(document: PostgresProbe) -> Iterator[str]:
+    """What an interruption left out: words of the driver that was being probed, and whole drivers."""
+    for row in document.drivers:
+        if row.untried:
+            untried = "; ".join(MEANINGS[meaning] for meaning in row.untried)
+            yield f"{row.name} was not told: {untried}."
+    if document.unprobed:
+        yield f"Not probed: {', '.join(document.unprobed)}."
 
 
 def _own_statements(document: PostgresProbe) -> Iterator[str]:

@@ -166,18 +166,48 @@ def _asyncpg(_: str) -> Iterator[Word]:
     yield Word("direct", "ssl=verify-full direct_tls=True", options=options)
 
 
-def _tokio_postgres(_: str) -> Iterator[Word]:
-    """Its own words say whether TLS is spoken, and how it begins; what is verified is rustls's."""
+@dataclass(frozen=True)
+class _Library:
+    """What a program says to the TLS library that it hands to tokio-postgres, to verify each of these."""
+
+    nothing: str
+    chain: str
+    file: str
+    machine: str
+
+
+_RUSTLS = _Library(
+    nothing="a ServerCertVerifier that takes all",
+    chain="a ServerCertVerifier without the host",
+    file="with_root_certificates",
+    machine="rustls_native_certs",
+)
+_NATIVE_TLS = _Library(
+    nothing="danger_accept_invalid_certs(true)",
+    chain="danger_accept_invalid_hostnames(true)",
+    file="add_root_certificate",
+    machine="TlsConnector::new",
+)
+_OPENSSL = _Library(
+    nothing="SslVerifyMode::NONE",
+    chain="set_verify_hostname(false)",
+    file="set_ca_file",
+    machine="SslConnector::builder",
+)
+
+
+def _tokio_postgres(library: _Library) -> Iterator[Word]:
+    """Its own words say whether TLS is spoken, and how it begins; what is verified is the library's."""
     yield _own("disable", sslmode="disable")
     yield _own("prefer", sslmode="prefer")
-    yield Word("require", "sslmode=require, a ServerCertVerifier that takes all", "on", "none")
-    yield Word("verify-ca", "sslmode=require, a ServerCertVerifier without the host", "on", "ca")
-    yield Word("verify-full", "sslmode=require, with_root_certificates", "on")
-    yield Word("direct", "sslmode=require sslnegotiation=direct, with_root_certificates", "on", direct=True)
-    yield Word("system", "sslmode=require, rustls_native_certs", "required")
+    yield Word("require", f"sslmode=require, {library.nothing}", "on", "none")
+    yield Word("verify-ca", f"sslmode=require, {library.chain}", "on", "ca")
+    yield Word("verify-full", f"sslmode=require, {library.file}", "on")
+    yield Word("direct", f"sslmode=require sslnegotiation=direct, {library.file}", "on", direct=True)
+    yield Word("system", f"sslmode=require, {library.machine}", "required")
     yield Word(
         "bound",
-        "sslmode=require channel_binding=require, a ServerCertVerifier that takes all",
+        f"sslmode=require channel_binding=require, {library.nothing}",
         "on",
         "none",
         options={"channel_binding": "require"},
@@ -205,7 +235,9 @@ def _own_words(name: str, driver: Driver) -> Iterator[Word]:
         "node-postgres": _node_postgres,
         "postgres.js": _postgres_js,
         "asyncpg": _asyncpg,
-        "tokio-postgres": _tokio_postgres,
+        "tokio-postgres": lambda _: _tokio_postgres(_RUSTLS),
+        "tokio-postgres (native-tls)": lambda _: _tokio_postgres(_NATIVE_TLS),
+        "tokio-postgres (OpenSSL)": lambda _: _tokio_postgres(_OPENSSL),
         "SQLx (PostgreSQL)": _sqlx,
     }.get(driver.product)
     if own is not None:

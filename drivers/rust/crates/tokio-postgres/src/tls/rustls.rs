@@ -1,5 +1,4 @@
-//! What rustls is told. `tokio-postgres` has words for whether TLS is spoken; what is verified, and which versions are
-//! spoken, is said to the TLS library that a program hands it.
+//! What rustls is told.
 
 use std::sync::Arc;
 
@@ -15,69 +14,41 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     SupportedProtocolVersion,
 };
-use tokio_postgres::Socket;
-use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres_rustls::MakeRustlsConnect;
+pub use tokio_postgres_rustls::MakeRustlsConnect as Maker;
 
-/// Makes TLS sessions, for another host than the one that is connected to where the job names it.
-#[derive(Clone)]
-pub struct Connector {
-    inner: MakeRustlsConnect,
-    server_name: Option<String>,
-}
+use super::{refused, together};
 
-impl Connector {
-    /// Of these terms. Where nothing is said of them, chain and host are verified, by what the machine trusts, as
-    /// rustls does by itself.
-    ///
-    /// # Errors
-    /// A file cannot be used, or rustls has no such version.
-    pub fn new(terms: &TlsTerms, direct: bool) -> Result<Self, Failure> {
-        let provider = Arc::new(ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(&versions(terms)?)
-            .map_err(|error| refused(&error))?;
-        let builder = if terms.verify == Verify::Identity {
-            builder.with_root_certificates(roots(terms)?)
-        } else {
-            let lenient = Lenient::new(terms, provider)?;
+/// What makes sessions on these terms. Where nothing is said of them, chain and host are verified, by what the machine
+/// trusts, as rustls does by itself.
+///
+/// # Errors
+/// A file cannot be used, or rustls has no such version.
+pub fn maker(terms: &TlsTerms, direct: bool) -> Result<Maker, Failure> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&versions(terms)?)
+        .map_err(|error| refused(&error))?;
+    let builder = if terms.verify == Verify::Identity {
+        builder.with_root_certificates(roots(terms)?)
+    } else {
+        let lenient = Lenient::new(terms, provider)?;
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(lenient))
+    };
+    let mut config = match together(terms)? {
+        Some((certificate, key)) => {
+            let key = PrivateKeyDer::from_pem_file(key).map_err(|error| refused(&error))?;
             builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(lenient))
-        };
-        let mut config = match (&terms.certificate_file, &terms.key_file) {
-            (Some(certificate), Some(key)) => {
-                let key = PrivateKeyDer::from_pem_file(key).map_err(|error| refused(&error))?;
-                builder
-                    .with_client_auth_cert(certificates(certificate)?, key)
-                    .map_err(|error| refused(&error))?
-            }
-            (None, None) => builder.with_no_client_auth(),
-            _ => {
-                return Err(Failure::refusal(
-                    "tls.certificate_file and tls.key_file belong together",
-                ));
-            }
-        };
-        if direct {
-            config.alpn_protocols = vec![b"postgresql".to_vec()];
+                .with_client_auth_cert(certificates(certificate)?, key)
+                .map_err(|error| refused(&error))?
         }
-        Ok(Self {
-            inner: MakeRustlsConnect::new(config),
-            server_name: terms.server_name.clone(),
-        })
+        None => builder.with_no_client_auth(),
+    };
+    if direct {
+        config.alpn_protocols = vec![b"postgresql".to_vec()];
     }
-}
-
-impl MakeTlsConnect<Socket> for Connector {
-    type Stream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
-    type TlsConnect = <MakeRustlsConnect as MakeTlsConnect<Socket>>::TlsConnect;
-    type Error = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Error;
-
-    fn make_tls_connect(&mut self, host: &str) -> Result<Self::TlsConnect, Self::Error> {
-        let name = self.server_name.as_deref().unwrap_or(host);
-        <MakeRustlsConnect as MakeTlsConnect<Socket>>::make_tls_connect(&mut self.inner, name)
-    }
+    Ok(Maker::new(config))
 }
 
 fn versions(terms: &TlsTerms) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
@@ -107,10 +78,6 @@ fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
     CertificateDer::pem_file_iter(file)
         .and_then(Iterator::collect)
         .map_err(|error| Failure::refusal(format!("{file}: {error}")))
-}
-
-fn refused(error: &dyn std::error::Error) -> Failure {
-    Failure::new("bad_job", error.to_string())
 }
 
 /// Verifies less than rustls does by itself: the chain alone, or nothing.
