@@ -88,7 +88,8 @@ TELLING: dict[str, str] = {
     "PQconnectPoll [libpq.so.5];SSL_connect [libssl.so.1.1];[unknown] [libssl.so.1.1];"
     "HMAC_Final [libcrypto.so.1.1]": "TLS handshake, the rest",
     "ClientAuthentication [postgres];[unknown] [postgres];[unknown] [libc.so.6]": "authentication",
-    "PostgresMain [postgres];proc_exit [postgres];exit [libc.so.6];OPENSSL_cleanup [libcrypto.so.3]": "sessions",
+    "PostgresMain [postgres];proc_exit [postgres];exit [libc.so.6];"
+    "OPENSSL_cleanup [libcrypto.so.3]": "sessions",
     "BackendMain [postgres];PostgresMain [postgres];[unknown] [postgres];"
     "base_yyparse [postgres]": "SQL and storage",
     "PostgresMain [postgres];palloc [postgres]": "memory",
