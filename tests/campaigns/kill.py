@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 from announced import over, takes_turns
-from laboratory import Home, Laboratory
+from laboratory import Home, Laboratory, namespaces_of
 
 from tlstax.specimens import process_tree, resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
@@ -150,12 +150,12 @@ def _undisturbed(way: Way, external: External) -> Tally:
 
 def _kill(way: Way, moment_s: float, external: External, tally: Tally) -> list[str]:
     """Kill one at this moment; what was left or lost."""
-    home, namespaces, groups = Home(), _network_namespaces(), _groups_of_the_dead()
+    home, groups = Home(), _groups_of_the_dead()
     laboratory = _begin(way, home, external)
     laboratory.watch(moment_s)
+    namespaces = home.network_namespaces()  # others on this machine make such too
     laboratory.kill()
-    # Others on this machine may have made the new ones, where this way makes none.
-    wrong, own = _left_running(home, namespaces if "--rtt-ms" in way else None), _memory_of(home)
+    wrong, own = _left_running(home, namespaces), _memory_of(home)
     measured, stored = over(laboratory.shown(), in_turns=tally.in_turns), home.stored_trials()
     if stored < measured:
         wrong.append(f"{measured} trials were over, {stored} are in the store")
@@ -171,18 +171,18 @@ def _kill(way: Way, moment_s: float, external: External, tally: Tally) -> list[s
     return wrong
 
 
-def _left_running(home: Home, namespaces: set[int] | None) -> list[str]:
-    """Processes that are left; and a network namespace beside those of before, where they are given."""
+def _left_running(home: Home, namespaces: set[int]) -> list[str]:
+    """Processes that are left; and what of its network namespaces still has a process in it."""
 
-    def new() -> set[int]:
-        return _network_namespaces() - namespaces if namespaces is not None else set()
+    def left() -> set[int]:
+        return namespaces & namespaces_of(psutil.pids()) if namespaces else set()
 
-    if _becomes_true(lambda: not home.processes() and not new()):
+    if _becomes_true(lambda: not home.processes() and not left()):
         return []
-    left = home.processes()
+    running = home.processes()
     return [
-        *([f"still running: {', '.join(left)}"] if left else []),
-        *(["a network namespace"] if new() else []),
+        *([f"still running: {', '.join(running)}"] if running else []),
+        *(["a network namespace"] if left() else []),
     ]
 
 
@@ -203,16 +203,6 @@ def _left_after_the_next_start(way: Way, home: Home, external: External) -> list
     next_start.close()
     left = [f"session {name}" for name in home.sessions()] + [f"socket {name}" for name in home.sockets()]
     return [f"left after the next start: {', '.join(left)}"] if left else []
-
-
-def _network_namespaces() -> set[int]:
-    found = set()
-    for process in psutil.process_iter():
-        try:
-            found.add(Path(f"/proc/{process.pid}/ns/net").stat().st_ino)
-        except OSError:
-            continue
-    return found
 
 
 def _memory_of(home: Home) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -14,7 +15,7 @@ import subprocess
 import tempfile
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import psutil
@@ -56,6 +57,12 @@ class Home:
             if process.pid != os.getpid() and (command := _command_of(process, mine))
         ]
 
+    def network_namespaces(self) -> set[int]:
+        """Those in which processes of laboratories at home here are, beside this program's own."""
+        mine = str(self.path)
+        theirs = (p.pid for p in psutil.process_iter() if p.pid != os.getpid() and _command_of(p, mine))
+        return namespaces_of(theirs) - namespaces_of([os.getpid()])
+
     def sockets(self) -> list[str]:
         """Unix sockets below this home (proc_net_unix(5))."""
         lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -83,6 +90,15 @@ class Home:
     def remove(self) -> None:
         """Remove it all."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def namespaces_of(processes: Iterable[int]) -> set[int]:
+    """The network namespaces of these, as far as they may be looked at."""
+    found = set()
+    for pid in processes:
+        with contextlib.suppress(OSError):
+            found.add(Path(f"/proc/{pid}/ns/net").stat().st_ino)
+    return found
 
 
 class Laboratory:

@@ -6,6 +6,7 @@ It answers each line of its input with a line:
   with the microseconds that these had used when they were about to end, by their own clocks, and with what it
   and all that it has started have used so far, their ends included, by getrusage(2);
 - `listen 1`: answers with a port of 127.0.0.1 where it takes a connection, for which it starts a process;
+- `own N`: holds N MiB of memory of its own, all of it touched, which what it starts has with it;
 - `keep N`: starts N that stay and share its memory, and answers with their ids;
 - `fork N`: from now on starts processes that live for a moment, N at a time, and adds a byte to the file
   `forks` in its folder for each; answers at once and to nothing else.
@@ -104,6 +105,7 @@ def main() -> None:
     shared = mmap.mmap(-1, int(sys.argv[1] if len(sys.argv) > 1 else "1") << 20)
     for place in range(0, len(shared), mmap.PAGESIZE):
         shared[place] = 1
+    own = bytearray()
     for line in sys.stdin:
         what, *numbers = line.split()
         number = int(numbers[0])
@@ -111,6 +113,9 @@ def main() -> None:
             print(burned_us(number, int(numbers[1])), used_us(), flush=True)  # noqa: T201
         elif what == "listen":
             take_one(socket.create_server(("127.0.0.1", 0)))
+        elif what == "own":
+            own += b"o" * (number << 20)
+            print(len(own), flush=True)  # noqa: T201
         elif what == "keep":
             print(*(started(lambda: keep(shared)) for _ in range(number)), flush=True)  # noqa: T201
         else:

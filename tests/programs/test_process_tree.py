@@ -375,6 +375,22 @@ def test_memory_that_all_share_counts_once(tmp_path: Path) -> None:
         assert size < 3 * shared
 
 
+def test_memory_that_processes_still_have_of_the_one_that_started_them_counts_once(tmp_path: Path) -> None:
+    tree = ProcessTree()
+    with server(tmp_path / "a", tree.take) as own:
+        private = MEBIBYTES << 20
+        assert own.tell(f"own {MEBIBYTES}") == str(private)
+        side = TreeSide(own.pid, tree=tree)
+        one = side.read_memory()
+        own.tell("keep 8")
+        wait_for(lambda: sum(process.read_rss_bytes(pid) or 0 for pid in tree.members()) > 9 * private)
+        several = side.read_memory()
+        tree.end()
+    assert one is not None
+    assert several is not None
+    assert several.rss_bytes - one.rss_bytes < private
+
+
 def test_a_window_says_what_told_the_cpu_time_and_of_how_many(tmp_path: Path) -> None:
     tree = ProcessTree()
     clock = TreeClock(tree)

@@ -14,14 +14,15 @@ from pydantic import BaseModel
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, tell, terminal_width
 from tlstax.clients.engine import tool_command
-from tlstax.plan.order import baseline_of, cases
+from tlstax.plan.order import cases
 from tlstax.records.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.explanation import Explanation
 from tlstax.results.rows import ToldOfRun
+from tlstax.stats.contrasts import group_counterpart
 from tlstax.store import open_store
-from tlstax.study import Case, Role
+from tlstax.study import Case, Role, Study
 from tlstax.study.labels import without_mark
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
@@ -30,7 +31,7 @@ from tlstax.topics.answer.case_choice import choice_text, chosen_case
 from tlstax.topics.core.topic import Run
 from tlstax.topics.explain.explanation import by_rank, explain, explanations, rows
 from tlstax.topics.explain.sections import explanation_text
-from tlstax.topics.flames import COUNT_NAME, FlameGraph, costliest, flame_graph, why_none
+from tlstax.topics.flames import COUNT_NAME, FlameGraph, compared_with, costliest, flame_graph, why_none
 
 BASELINE = "baseline"
 BY_SUFFIX = {".svg": "picture", ".txt": "folded", ".folded": "folded"}
@@ -74,7 +75,7 @@ def _graph(stored: StoredRun, side: Side, case_text: str | None, against_text: s
     case = costliest(stored, side) if case_text is None else chosen_case(study, case_text)
     against: Case | None = None
     if against_text == BASELINE or (against_text is None and case_text is None):
-        against = baseline_of(case, cases(study), study)
+        against = compared_with(case, cases(study), study)
     elif against_text is not None:
         against = chosen_case(study, against_text, option="--against")
     if case == against:
@@ -141,11 +142,19 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
         if ranked:
             explanation, *others = ranked
         else:
-            all_cases = cases(study)
-            treatments = (one for one in all_cases if one != other and one.role != "baseline")
-            explanation = explain(stored, next(treatments, all_cases[0]), other)
+            explanation = explain(stored, _first_asked(study, other), other)
     named = [(one.sentences[0], _command(stored, one)) for one in others]
     return _shown(explanation, partial(explanation_text, explanation, others=named), as_json=as_json)
+
+
+def _first_asked(study: Study, against: Case | None) -> Case:
+    """The case to explain, or to say of why it cannot be: a treatment, else another than what is compared."""
+    every = cases(study)
+    others = [one for one in every if one != against]
+    treatments = [one for one in others if one.role == "treatment"]
+    apart = [one for one in others if one.role == "baseline" and group_counterpart(one, every, study) != one]
+    controls = [one for one in others if one.role == "control"]
+    return next(iter((*treatments, *apart, *controls, *every)))
 
 
 def _shown(found: BaseModel, text_of: Callable[..., str], *, as_json: bool) -> int:

@@ -151,11 +151,15 @@ def read_rss_bytes(pid: int) -> int | None:
 
 
 class ProcessMemory(NamedTuple):
-    """What a process holds: resident memory, the same with shared pages by their share, and threads."""
+    """What a process holds: resident memory, the same with shared pages by their share, and threads.
+
+    `pss_anonymous_bytes` is what of the second belongs to no file and to no shared memory.
+    """
 
     rss_bytes: int
     pss_bytes: int | None
     threads: int
+    pss_anonymous_bytes: int | None = None
 
 
 def read_memory(pid: int | None, root: Path = ROOT) -> ProcessMemory | None:
@@ -169,9 +173,10 @@ def read_memory(pid: int | None, root: Path = ROOT) -> ProcessMemory | None:
     if pid is None or not rss_bytes:
         return None
     try:
-        return ProcessMemory(rss_bytes, sizes.get("Pss:"), len(list((root / f"proc/{pid}/task").iterdir())))
+        threads = len(list((root / f"proc/{pid}/task").iterdir()))
     except OSError:
         return None
+    return ProcessMemory(rss_bytes, sizes.get("Pss:"), threads, sizes.get("Pss_Anon:"))
 
 
 def _rollup(pid: int, root: Path) -> dict[str, int]:

@@ -187,16 +187,17 @@ class TreeSide(Side):
     def read_memory(self, root: Path = ROOT) -> ProcessMemory | None:
         """What all hold, page by page, and their threads; None where they are out of reach.
 
-        What they share is counted once, as each has its share of it (PSS, proc(5), smaps_rollup).
+        What they share is counted once, as each has its share of it (PSS, proc(5), smaps_rollup): in resident
+        memory too that which a process still has of the one that started it.
         """
         members = self._members()
         held = [own for pid in members if (own := process.read_memory(pid, root)) is not None]
-        rss_bytes = resident_bytes(members, root)
+        anonymous_bytes = _sum(own.pss_anonymous_bytes for own in held)
+        rss_bytes = resident_bytes(members, root, anonymous_bytes)
         if not held or rss_bytes is None:
             return None
-        shares = [own.pss_bytes for own in held]
-        pss_bytes = sum(size for size in shares if size is not None) if None not in shares else None
-        return ProcessMemory(rss_bytes, pss_bytes, sum(own.threads for own in held))
+        pss_bytes = _sum(own.pss_bytes for own in held)
+        return ProcessMemory(rss_bytes, pss_bytes, sum(own.threads for own in held), anonymous_bytes)
 
     def count_processes(self) -> int | None:
         """How many they are now."""
@@ -240,18 +241,31 @@ def proc_us(members: Iterable[int]) -> float:
     return running_us + (user_reaped + system_reaped) * 1e6 / process.ticks_per_s()
 
 
-def resident_bytes(members: Iterable[int], root: Path = ROOT) -> int | None:
+def _sum(sizes: Iterable[int | None]) -> int | None:
+    """All of them together; None where one is not known."""
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total
+
+
+def resident_bytes(
+    members: Iterable[int], root: Path = ROOT, anonymous_bytes: int | None = None
+) -> int | None:
     """Resident memory of several processes, with what they share counted once; None where all are gone.
 
     What is anonymous is added up, of files and of shared memory the most that one of them has is taken
     (RssAnon, RssFile and RssShmem of /proc/PID/status, proc(5)). Where they have different parts in memory it
-    is more; where a process still has the pages of the one that started it, it is less.
+    is more; where a process still has the pages of the one that started it, it is less, unless
+    `anonymous_bytes` says what all of them have that is anonymous.
     """
     sizes = [own for pid in members if (own := _resident(pid, root))]
     if not sizes:
         return None
     shared = max(own[1] for own in sizes) + max(own[2] for own in sizes)
-    return sum(own[0] for own in sizes) + shared
+    return (sum(own[0] for own in sizes) if anonymous_bytes is None else anonymous_bytes) + shared
 
 
 def _resident(pid: int, root: Path) -> tuple[int, int, int] | None:

@@ -6,7 +6,7 @@ block the mean of the log ratios over the numbers of connections, then the inter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import expm1, log, sqrt
 from statistics import fmean
@@ -18,12 +18,16 @@ from tlstax.stats.judgements import judge
 from tlstax.stats.outcomes import UNITS
 from tlstax.stats.pooling import Pooling
 from tlstax.stats.series import LADDER, Logs, Series, difference, pooled
-from tlstax.study import Contrast, Level, Levels, within
+from tlstax.study import Case, Contrast, Level, Levels, Study, within
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import POINT_SELECT
 
 NEVER_ACROSS = ("workload",)
 """Noise is not carried from one of these levels to another: their trials do not scatter alike."""
+
+
+LIBRARIES = ("client_tls_library", "tls_library")
+"""What the baselines of several groups are set against one another by: the same work, by another library."""
 
 
 def nearest(levels: CaseLevels, controls: Mapping[CaseLevels, Interval]) -> Interval | None:
@@ -43,6 +47,25 @@ def nearest(levels: CaseLevels, controls: Mapping[CaseLevels, Interval]) -> Inte
         if demanded <= at.items()
     ]
     return max(found, key=lambda candidate: candidate[:2])[2] if found else None
+
+
+def group_counterpart(case: Case, every: Iterable[Case], study: Study) -> Case:
+    """The baseline of another group that a group's baseline is set against; itself where there is none.
+
+    It is the same over the first of the study's TLS libraries. In a study without treatments it may also be
+    that which has the study's first level of any other factor, unless its trials scatter otherwise
+    (`NEVER_ACROSS`) or its connections are of another number.
+    """
+    known = list(every)
+    baselines = {other.levels: other for other in known if other.role == "baseline"}
+    others = () if any(other.role == "treatment" for other in known) else tuple(study.factors)
+    for factor in dict.fromkeys((*LIBRARIES, *others)):
+        first = next(iter(study.factors.get(factor, ())), None)
+        if first in {None, case.levels.get(factor)} or factor in {*NEVER_ACROSS, LADDER}:
+            continue
+        if other := baselines.get(case.levels | {factor: first}):
+            return other
+    return case
 
 
 INSTANCE = "instance"

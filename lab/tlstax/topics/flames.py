@@ -5,12 +5,13 @@ A graph is drawn by whoever runs a program (`tlstax.cli.flames_command`); what r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tlstax.plan.order import baseline_of, cases
 from tlstax.records.profiles.stacks import Side
 from tlstax.records.trial import StoredRun
+from tlstax.stats.contrasts import group_counterpart
 from tlstax.stats.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, group_label, label
@@ -106,20 +107,30 @@ def graph_label(study: Study, case: Case, against: Case | None) -> str:
 def costliest(stored: StoredRun, side: Side) -> Case:
     """The treatment that costs most beyond its baseline, per operation on that side.
 
-    Raises UserMistake where no treatment was sampled together with its baseline.
+    Where a study has no treatments it is a baseline beside that of another group. Raises UserMistake where no
+    two were sampled together.
     """
     study = stored.header.study
     every = cases(study)
     treatments = {case.key(): case for case in every if case.role == "treatment"}
+    treatments = treatments or {case.key(): case for case in every if case.role == "baseline"}
     extra: dict[str, float] = {}
     for key, case in treatments.items():
-        compared = (case, baseline_of(case, every, study))
+        compared = (case, compared_with(case, every, study))
+        if compared[0] == compared[1]:
+            continue
         own, baseline = (flame_graph(stored, which, side) for which in compared)
         if own is not None and baseline is not None:
             extra[key] = own.cost_us - baseline.cost_us
     if not extra:
         raise UserMistake(why_none(stored, side), remedy="see `tlstax report` for what became of its trials")
     return treatments[max(extra, key=extra.__getitem__)]
+
+
+def compared_with(case: Case, every: Sequence[Case], study: Study) -> Case:
+    """The case that another is drawn against: its baseline; of a group's baseline, that of another group."""
+    found = group_counterpart if case.role == "baseline" else baseline_of
+    return found(case, every, study)
 
 
 def why_none(stored: StoredRun, side: Side, *wanted: Case) -> str:

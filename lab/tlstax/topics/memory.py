@@ -36,13 +36,17 @@ from tlstax.topics.core.section import Items, Section, Words
 from tlstax.topics.core.table import INDENT, Cell, Number, Table
 from tlstax.topics.core.topic import Run, Topic
 
-RSS, PSS, THREADS = (
+RSS, PSS, THREADS, PROCESSES = (
     "server_rss_per_connection",
     "server_pss_per_connection",
     "server_threads_per_connection",
+    "server_processes_per_connection",
 )
 CLIENT_RSS = "client_rss_per_connection"
-AMOUNTS = (RSS, PSS, CLIENT_RSS, THREADS)
+SERVED_BY = {THREADS: "threads", PROCESSES: "processes"}
+"""What a server may have more of with each connection, and the head of its column."""
+
+AMOUNTS = (RSS, PSS, CLIENT_RSS, *SERVED_BY)
 
 COST, ADDED, TIMES, SERVED = "kept connection", "kept connection adds", "kept connection to", "held"
 """The roles of rows: what each further connection costs, what it has more than one of the baseline's kind,
@@ -78,7 +82,11 @@ READING = (
     "kind and number of connections has a process of the server to itself, with {confidence} intervals. RSS: "
     "resident memory; PSS: pages that are shared count by their share."
 )
-HEADS = ("RSS KiB", "PSS KiB", "RSS to\n{baseline}", "client's\nRSS KiB", "threads")
+OF_PROCESSES = (
+    " Each connection has a process of its own: what all processes of the server share counts once, in RSS "
+    "by the most of files and of shared memory that one of them has."
+)
+HEADS = ("RSS KiB", "PSS KiB", "RSS to\n{baseline}", "client's\nRSS KiB")
 
 
 class Reading(NamedTuple):
@@ -125,13 +133,13 @@ def costs(
         )
         beside = partial(row, baseline={**(levels or {}), **kinds[baseline]})
         for amount in AMOUNTS:
-            unit = "1" if amount == THREADS else "B"
+            unit = "1" if amount in SERVED_BY else "B"
             above = slopes(by_kind.get(kind, ()), amount)
             if above:
                 yield row(role=COST, outcome=amount, unit=unit, interval=pooling.difference(above))
             below = slopes(by_kind.get(baseline, ()), amount)
             both = sorted(above.keys() & below.keys())
-            if kind == baseline or amount == THREADS or not both:
+            if kind == baseline or amount in SERVED_BY or not both:
                 continue
             more = pooling.difference({block: above[block] - below[block] for block in both})
             yield beside(role=ADDED, outcome=amount, unit=unit, of="difference", interval=more)
@@ -212,7 +220,8 @@ def _reading(record: TrialRecord, study: Study) -> Reading | None:
         amounts={
             RSS: server.rss_bytes,
             PSS: server.pss_bytes,
-            THREADS: server.threads,
+            THREADS: server.threads if server.processes is None else None,
+            PROCESSES: server.processes if server.threads is not None else None,
             CLIENT_RSS: client.rss_bytes,
         },
     )
@@ -300,10 +309,11 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
         confidence=percent(design.confidence),
     )
     few = f" With fewer than {MANY:,} connections the client's is known to some KiB only."
+    several = OF_PROCESSES if told.of(PROCESSES, role=COST) else ""
     yield Section(
         (
             *cost_tables(told, label_levels(design.baseline, design)),
-            Words(reading + (few if max(sizes) < MANY else ""), aside=True),
+            Words(reading + several + (few if max(sizes) < MANY else ""), aside=True),
             *_served_tables(told),
             Items(tuple(_left_out(design)), "Left out", all_of_them=True),
         ),
@@ -317,14 +327,15 @@ def cost_tables(told: Told, baseline: str) -> Iterator[Table]:
     The client's memory has a column where it was read.
     """
     client = (CLIENT_RSS,) if told.of(CLIENT_RSS, role=COST) else ()
-    heads = (*HEADS[:3], *(HEADS[3:4] if client else ()), HEADS[4])
     for subject, rows_of in grouped(told.rows, lambda row: row.word(GROUP.name)).items():
+        server_has = PROCESSES if any(row.outcome == PROCESSES for row in rows_of) else THREADS
+        heads = (*HEADS[: 4 if client else 3], SERVED_BY[server_has])
         lines: list[tuple[Cell, ...]] = []
         for kind in dict.fromkeys(row.label for row in rows_of if row.role == COST):
             cost, added, times = (_amounts(rows_of, kind, role) for role in (COST, ADDED, TIMES))
             sizes, more = ([_kib(own.get(amount)) for amount in (RSS, PSS, *client)] for own in (cost, added))
-            threads = cost.get(THREADS)
-            number = Number(None if threads is None else threads.point, said=_with_two_decimals)
+            served_by = cost.get(server_has)
+            number = Number(None if served_by is None else served_by.point, said=_with_two_decimals)
             lines.append((kind, *sizes[:2], _times(times.get(RSS)), *sizes[2:], number))
             if added:
                 lines.append((f"{INDENT}adds", *more[:2], "", *more[2:], ""))

@@ -235,3 +235,39 @@ def test_every_component_has_a_colour_of_its_own() -> None:
     assert set(palette.COMPONENTS) == set(component_order()[:-1])
     assert len({ink.light for ink in palette.COMPONENTS.values()}) == len(palette.COMPONENTS)
     assert len({ink.dark for ink in palette.COMPONENTS.values()}) == len(palette.COMPONENTS)
+
+
+def test_without_treatments_other_libraries_are_explained_and_drawn(
+    monkeypatch: pytest.MonkeyPatch, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    libraries = ["openssl-1.1.1-debian", "openssl-3.5-debian"]
+    factors = {"workload": ["reconnect"], "connections": [8], "client_tls_library": libraries}
+    study = sampled_study({"tls": "off"}, factors=factors)
+
+    def costs(case: Case) -> tuple[Stacks, Stacks]:
+        newer = {"HMAC_Init_ex [libcrypto.so.3];EVP_MD_fetch [libcrypto.so.3]": 300.0}
+        return PLAIN, {**CLIENT, **(newer if case.levels["client_tls_library"] == libraries[1] else {})}
+
+    kept(data, sampled_run(costs, study))
+    assert explained(monkeypatch) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "of extra CPU per connection goes into EVP_MD_fetch (libcrypto.so.3) on the client" in shown
+    monkeypatch.setattr("sys.argv", ["tlstax", "flames", "--side", "client", "--folded"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    *_, own = [line for line in capsys.readouterr().out.splitlines() if "EVP_MD_fetch" in line]
+    assert own.split()[-2:] == ["0", "300000"]
+
+
+def test_what_cannot_be_explained_yet_is_what_users_want_and_no_control(
+    monkeypatch: pytest.MonkeyPatch, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    libraries = ["openssl-1.1.1-debian", "openssl-3.5-debian"]
+    factors = {"workload": ["reconnect"], "connections": [8], "client_tls_library": libraries}
+    study = sampled_study({"tls": "off"}, factors=factors)
+    kept(data, sampled_run(lambda _: (PLAIN, CLIENT), study, number_of_blocks=1))
+    assert explained(monkeypatch) == 2
+    said = capsys.readouterr().err
+    assert "client over openssl-3.5-debian" in said
+    assert "control" not in said

@@ -207,11 +207,11 @@ def test_memory_is_what_the_kernel_adds_up(tmp_path: Path) -> None:
     place = tmp_path / "proc/7"
     place.mkdir(parents=True)
     (place / "smaps_rollup").write_text(
-        "00400000-7fff ---p 00000000 00:00 0 [rollup]\nRss: 900 kB\nPss:     120 kB\n"
+        "00400000-7fff ---p 00000000 00:00 0 [rollup]\nRss: 900 kB\nPss:     120 kB\nPss_Anon: 90 kB\n"
     )
     for thread in (7, 9):
         (place / f"task/{thread}").mkdir(parents=True)
-    assert read_memory(7, tmp_path) == (900 * 1024, 120 * 1024, 2)
+    assert read_memory(7, tmp_path) == (900 * 1024, 120 * 1024, 2, 90 * 1024)
     assert read_memory(2**22 + 8, tmp_path) is None
 
 

@@ -639,6 +639,32 @@ def test_noise_is_borrowed_from_a_twin_too() -> None:
     assert by_tls["1.3", 1].whole.judgement == "alike"
 
 
+SCRAM = "PQconnectPoll [libpq.so.5];HMAC_Init_ex [libcrypto.so.3];EVP_MD_fetch [libcrypto.so.3]"
+LIBRARIES = {"client_tls_library": ["openssl-1.1.1-debian", "openssl-3.5-debian"]}
+
+
+def looking_up(case: Case) -> tuple[Stacks, Stacks]:
+    """A client whose newer library looks a hash up anew for every round of a login, with or without TLS."""
+    server, client = with_tls(sign=30)(case)
+    newer = case.levels.get("client_tls_library") == "openssl-3.5-debian"
+    return server, {**client, **({SCRAM: 400.0} if newer else {})}
+
+
+@pytest.mark.parametrize("treatments", [({"tls": "off"},), ({"tls": "off"}, {"tls": "1.3"})], ids=len)
+def test_what_a_clients_other_library_costs_is_explained_unaided(treatments: Any) -> None:
+    study = sampled_study(*treatments, factors={"workload": ["reconnect"], "connections": [8], **LIBRARIES})
+    *of_tls, found = by_rank(explained(sampled_run(looking_up, study, noise=0.005)))[
+        : len(treatments) * 2 - 1
+    ]
+    assert [each.whole.case["tls"] for each in of_tls] == ["1.3"] * 2 * (len(treatments) - 1)
+    assert (found.is_control, found.whole.case["tls"]) == (False, "off")
+    assert found.whole.case["client_tls_library"] == "openssl-3.5-debian"
+    assert found.whole.baseline == {**found.whole.case, "client_tls_library": "openssl-1.1.1-debian"}
+    assert found.culprit is not None
+    assert (found.culprit.word("function"), found.culprit.word("side")) == ("EVP_MD_fetch", "client")
+    assert any(said.startswith("the two run different programs: ") for said in found.whole.caveats)
+
+
 STUDIES = 150
 
 

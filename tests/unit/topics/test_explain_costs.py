@@ -300,3 +300,37 @@ def test_a_difference_is_clear_of_zero_and_of_the_noise(
 def test_the_mean_is_arithmetic_and_nothing_of_none() -> None:
     assert mean(iter([1.0, 2.0, 6.0])) == 3.0
     assert mean([]) == 0.0
+
+
+def counterparts(*treatments: dict[str, str | int], **factors: list[str | int]) -> dict[str, str]:
+    """What each baseline of a study over these factors is set against: the level of each that differs."""
+    own = {"workload": ["reconnect"], "connections": [8], **factors}
+    known = Costs(run_of(study=sampled_study(*(treatments or ({"tls": "off"},)), factors=own)))
+    said = {}
+    for of in (of for of in known.cases if of.role == "baseline"):
+        other = known.baseline_of(of)
+        named = "/".join(str(of.levels[name]) for name in factors)
+        said[named] = ", ".join(f"{n}={v}" for n, v in other.levels.items() if of.levels[n] != v)
+        assert other.role == "baseline"
+    return said
+
+
+TLS_TOO = ({"tls": "off"}, {"tls": "1.3"})
+
+
+def test_baselines_over_other_libraries_are_set_against_the_first() -> None:
+    two = {"client_tls_library": ["openssl-3.0", "openssl-3.5"]}
+    expected = {"openssl-3.0": "", "openssl-3.5": "client_tls_library=openssl-3.0"}
+    assert counterparts(**two) == counterparts(*TLS_TOO, **two) == expected
+    both = counterparts(tls_library=["openssl-3.0", "openssl-3.5"], **two)
+    assert both["openssl-3.5/openssl-3.5"] == "client_tls_library=openssl-3.0"
+    assert both["openssl-3.5/openssl-3.0"] == "tls_library=openssl-3.0"
+    assert both["openssl-3.0/openssl-3.0"] == ""
+
+
+def test_baselines_of_other_kinds_are_set_against_the_first_where_there_are_no_treatments() -> None:
+    two = {"server": ["postgresql-17", "postgresql-18"]}
+    assert counterparts(**two) == {"postgresql-17": "", "postgresql-18": "server=postgresql-17"}
+    assert set(counterparts(*TLS_TOO, **two).values()) == {""}
+    assert set(counterparts(workload=["reconnect", "point-select"]).values()) == {""}
+    assert set(counterparts(connections=[8, 64]).values()) == {""}

@@ -21,7 +21,19 @@ from tlstax.study.needs import server_choices
 from tlstax.topics import memory
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.topic import Run
-from tlstax.topics.memory import ADDED, CLIENT_RSS, COST, PSS, RSS, SERVED, THREADS, TIMES, Reading, slopes
+from tlstax.topics.memory import (
+    ADDED,
+    CLIENT_RSS,
+    COST,
+    PROCESSES,
+    PSS,
+    RSS,
+    SERVED,
+    THREADS,
+    TIMES,
+    Reading,
+    slopes,
+)
 
 BASE, PLAIN, MORE = 500_000_000, 90_000, 40_000
 CLIENT_BASE, CLIENT_PLAIN = 5_000_000, 1_500
@@ -148,6 +160,26 @@ def test_memory_that_was_not_read_is_left_out() -> None:
     assert not told_of(changed(planted_run(), lambda r: r.model_copy(update={"window": None}))).rows
     unread = [Reading("plaintext", 0, size, {RSS: None}) for size in (100, 500)]
     assert slopes(unread, RSS) == slopes(unread, PSS) == {}
+
+
+def test_of_a_server_with_a_process_for_each_connection_processes_are_told() -> None:
+    def forked(record: TrialRecord) -> TrialRecord:
+        window = record.window
+        assert window is not None
+        assert window.server is not None
+        processes = record.trial.case.levels.connections + 7
+        server = window.server.model_copy(update={"processes": processes, "threads": 2 * processes})
+        return record.model_copy(update={"window": window.model_copy(update={"server": server})})
+
+    stored = changed(planted_run(), forked)
+    told = told_of(stored)
+    assert by_kind(told, COST, PROCESSES)["plaintext"].value == pytest.approx(1)
+    assert not told.of(THREADS)
+    assert not told.of(PROCESSES, role=ADDED)
+    text = " ".join(render(document(stored), "terminal").split())
+    assert "RSS KiB processes" in text
+    assert "Each connection has a process of its own" in text
+    assert "Each connection has a process of its own" not in render(document(planted_run()), "terminal")
 
 
 def test_a_control_is_in_no_figure() -> None:

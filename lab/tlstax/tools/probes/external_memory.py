@@ -265,7 +265,14 @@ class _Growth:
         read = bench.server_side.read_memory()
         if read is None:
             raise MachineFault("the server's memory can no longer be read")
-        return Held(tls=tls, round=number, connections=self._opened, **read._asdict())
+        return Held(
+            tls=tls,
+            round=number,
+            connections=self._opened,
+            rss_bytes=read.rss_bytes,
+            pss_bytes=read.pss_bytes,
+            threads=read.threads,
+        )
 
     def _fault(self, failure: ClientFailure) -> MachineFault:
         more = counted(self._step, "connection")

@@ -13,7 +13,7 @@ from tlstax.records.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.stats import stats
-from tlstax.stats.contrasts import NEVER_ACROSS
+from tlstax.stats.contrasts import NEVER_ACROSS, group_counterpart
 from tlstax.stats.outcomes import outcome
 from tlstax.stats.pooling import Pooling, machines_of
 from tlstax.stats.stack_costs import Stacks, stack_costs, valid_by_block
@@ -54,7 +54,12 @@ class Costs:
         return self._known[key]
 
     def baseline_of(self, case: Case) -> Case:
-        """What a case is explained against: itself without its planted fault, or its group's baseline."""
+        """What a case is explained against: itself without its planted fault, or its group's baseline.
+
+        A group's baseline itself: see `group_counterpart`.
+        """
+        if case.role == "baseline":
+            return group_counterpart(case, self.cases, self.study)
         if case.role != "control" and case.levels.fault not in {NO_FAULT, *VARIANTS}:
             without = {**case.levels, "fault": NO_FAULT}
             for other in self.cases:

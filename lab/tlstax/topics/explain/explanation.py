@@ -14,6 +14,7 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import Explanation
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
+from tlstax.stats.contrasts import LIBRARIES
 from tlstax.stats.judgements import judge, judge_difference, times_needed
 from tlstax.stats.outcomes import log_ratio_between, outcome
 from tlstax.stats.stack_costs import in_kernel_percent
@@ -95,11 +96,11 @@ def explain(stored: StoredRun, case: Case, baseline: Case | None = None) -> Expl
 
 
 def rows(run: Run) -> Iterator[Row]:
-    """Of every case but the baselines that was sampled and can be explained, in the plan's order."""
+    """Of every case that was sampled and can be explained, in the plan's order."""
     costs = Costs(run.stored)
     for case in costs.cases if run.stored.profiled else ():
         baseline = costs.baseline_of(case)
-        if case.role != "baseline" and not _hindrance(costs, case, baseline):
+        if not _hindrance(costs, case, baseline):
             yield from _rows(costs, case, baseline)
 
 
@@ -112,17 +113,19 @@ def explanations(found: Iterable[Row], study: Study, run: str) -> tuple[Explanat
 def by_rank(found: Iterable[Explanation]) -> tuple[Explanation, ...]:
     """Treatments before controls, and those with a culprit first; of several, the one that says most.
 
-    The fewer levels two cases differ in, the less else can be at work: what says most is a comparison in
-    which one thing was changed. Then comes what is clear as a whole, then the culprit's larger share. Without
-    a culprit it is the larger extra cost.
+    Of those with a culprit, what is compared over the same libraries comes first. The fewer levels two cases
+    differ in, the less else can be at work: what says most is a comparison in which one thing was changed.
+    Then comes what is clear as a whole, then the culprit's larger share. Without a culprit it is the larger
+    extra cost.
     """
 
-    def rank(explanation: Explanation) -> tuple[bool, bool, int, bool, float, float]:
+    def rank(explanation: Explanation) -> tuple[bool, bool, bool, int, bool, float, float]:
         whole, culprit = explanation.whole, explanation.culprit
-        changed = sum(whole.baseline.get(name) != level for name, level in whole.case.items())
-        of_culprit = (0, False, 0.0)
+        changed = {name for name, level in whole.case.items() if whole.baseline.get(name) != level}
+        of_culprit = (False, 0, False, 0.0)
         if culprit is not None:
-            of_culprit = (-changed, explanation.whole_is_told, culprit.number("share") or 0.0)
+            share = culprit.number("share") or 0.0
+            of_culprit = (changed.isdisjoint(LIBRARIES), -len(changed), explanation.whole_is_told, share)
         return (not explanation.is_control, culprit is not None, *of_culprit, whole.difference.point)
 
     return tuple(sorted(found, key=rank, reverse=True))
@@ -163,9 +166,9 @@ class _Pair:
 
     @property
     def programs_differ(self) -> bool:
-        """Whether the two run different servers or libraries, whose functions have other names."""
+        """Whether the two run different programs or libraries, whose functions have other names."""
         own, other = self.case.levels, self.baseline.levels
-        return any(own.get(name) != other.get(name) for name in ("server", "tls_library"))
+        return any(own.get(name) != other.get(name) for name in ("server", "client", *LIBRARIES))
 
 
 def _hindrance(costs: Costs, case: Case, baseline: Case) -> tuple[str, str] | None:

@@ -83,6 +83,20 @@ TELLING: dict[str, str] = {
     "net_write_packet [mysqld];send [libtlstax-fault-burn.so];"
     "sendto [libc.so.6];tcp_sendmsg [kernel]": "kernel network",
     "mystery [mysqld]": UNATTRIBUTED,
+    "PQconnectPoll [libpq.so.5];[unknown] [libpq.so.5];HMAC_Init_ex [libcrypto.so.3];"
+    "EVP_MD_fetch [libcrypto.so.3];[unknown] [libcrypto.so.3]": "authentication",
+    "PQconnectPoll [libpq.so.5];SSL_connect [libssl.so.1.1];[unknown] [libssl.so.1.1];"
+    "HMAC_Final [libcrypto.so.1.1]": "TLS handshake, the rest",
+    "ClientAuthentication [postgres];[unknown] [postgres];[unknown] [libc.so.6]": "authentication",
+    "PostgresMain [postgres];proc_exit [postgres];exit [libc.so.6];"
+    "OPENSSL_cleanup [libcrypto.so.3]": "sessions",
+    "BackendMain [postgres];PostgresMain [postgres];[unknown] [postgres];"
+    "base_yyparse [postgres]": "SQL and storage",
+    "PostgresMain [postgres];palloc [postgres]": "memory",
+    "PostgresMain [postgres];be_tls_write [postgres];[unknown] [postgres]": "TLS record layer",
+    "postmaster_child_launch [postgres];fork_process [postgres];_Fork [libc.so.6];"
+    "dup_mmap [kernel]": "sessions",
+    "main [pgbench];[unknown] [pgbench];[unknown] [libc.so.6]": "the client's own work",
 }
 
 
