@@ -78,9 +78,10 @@ def _changes(admin: Database, table: str, copies: int) -> StreamTerms:
     )
     rows = _number(admin, f"SELECT COUNT(*) FROM {CHANGES}")  # noqa: S608 (the same)
     until = answers.name(answers.row(admin, "SELECT pg_current_wal_insert_lsn()::text", columns=1)[0])
-    # A change after the last one that is read, at which the reader sees that it has them all.
-    answers.carry_out(admin, "SELECT pg_logical_emit_message(true, 'tlstax', 'the end')")
     answers.carry_out(admin, f"DROP TABLE {CHANGES}")
+    # A change after the place to which is read, where the reader sees that it has them all. Were it at that
+    # very place, its beginning would be read as well: so what is not decoded lies between them.
+    answers.carry_out(admin, "SELECT pg_logical_emit_message(true, 'tlstax', 'the end')")
     return StreamTerms(names=slots, holds={"rows": rows}, until=until)
 
 

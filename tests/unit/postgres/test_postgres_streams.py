@@ -56,10 +56,19 @@ def test_each_copy_of_changes_has_a_slot_that_was_there_before_them() -> None:
     assert max(said) < made
 
 
+def test_what_ends_the_reading_does_not_begin_at_the_place_where_it_ends() -> None:
+    """A reader writes what begins at that very place."""
+    database, _ = changes(1)
+    asked, dropped, message = database.statements[-3:]
+    assert "insert_lsn" in asked
+    assert dropped == "DROP TABLE tlstax_changes"
+    assert "pg_logical_emit_message(true" in message
+
+
 def test_what_is_made_for_a_copy_is_gone_again() -> None:
     database, _ = changes(1)
     assert "pg_drop_replication_slot" in database.statements[0], "those of a trial that broke off"
-    assert database.statements[-1] == "DROP TABLE tlstax_changes"
+    assert "DROP TABLE tlstax_changes" in database.statements
     after = AnsweringDatabase()
     clear(after)
     assert "pg_drop_replication_slot" in after.statements[0]
