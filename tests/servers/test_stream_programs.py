@@ -79,8 +79,9 @@ def check(document: dict[str, Any], trials: tuple[TrialRecord, ...], holds: dict
 
 
 def test_a_postgresql_is_dumped_and_its_log_received(tmp_path: Path) -> None:
-    document, trials = measured(tmp_path, "postgresql-18", "pg-dump", "pg-receivewal")
-    check(document, trials, {"pg-dump": {"rows"}, "pg-receivewal": {"bytes"}})
+    clients = ("pg-dump", "pg-receivewal", "pg-recvlogical")
+    document, trials = measured(tmp_path, "postgresql-18", *clients, copies=2)
+    check(document, trials, dict(zip(clients, ({"rows"}, {"bytes"}, {"rows"}), strict=True)))
     check_log(trials)
 
 

@@ -137,11 +137,13 @@ class StreamTerms(Frozen):
     """What a program that copies a server's data or its log is to get, as the server told before.
 
     `names` are what is asked for by name, in its order: files of the log. `holds` is what a whole copy has,
-    by what it is called: rows, bytes, the size of a table's file.
+    by what it is called: rows, bytes, the size of a table's file. Decoded changes are read from slots, and
+    each copy uses up one of `names`, up to the place `until` in the log.
     """
 
     names: tuple[str, ...] = ()
     holds: dict[str, int] = {}
+    until: str = Field(default="", exclude_if=lambda place: not place)
 
 
 class Job(Frozen):

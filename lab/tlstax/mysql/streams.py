@@ -18,8 +18,8 @@ LEFT_OPEN_BYTES = 1 << 17
 """A file that is being written and is no longer than this holds no load: it stays open."""
 
 
-def terms(admin: Database, copied: Copied, table: str) -> StreamTerms:
-    """What to ask for, and what a whole copy holds. Raises SqlError."""
+def terms(admin: Database, copied: Copied, table: str, copies: int) -> StreamTerms:  # noqa: ARG001
+    """What to ask for, and what a whole copy holds, however many there are. Raises SqlError."""
     if copied == "dump":
         return StreamTerms(names=(table,), holds={"rows": _rows(admin, table)})
     files = _files(admin)
@@ -29,6 +29,10 @@ def terms(admin: Database, copied: Copied, table: str) -> StreamTerms:
     closed = files[:-1]
     length = sum(size for _, size in closed)
     return StreamTerms(names=tuple(name for name, _ in closed), holds={"bytes": length})
+
+
+def clear(admin: Database) -> None:
+    """Nothing is made for a copy."""
 
 
 def _files(admin: Database) -> list[tuple[str, int]]:

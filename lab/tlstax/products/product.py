@@ -333,8 +333,12 @@ class ConnectionLog(Protocol):
 class Streams(Protocol):
     """What a program that copies all of a server is to get."""
 
-    def terms(self, admin: Database, copied: Copied, table: str) -> StreamTerms:
-        """What to ask for, and what a whole copy holds. Raises SqlError."""
+    def terms(self, admin: Database, copied: Copied, table: str, copies: int) -> StreamTerms:
+        """What to ask for, and what each of so many whole copies holds. Raises SqlError."""
+        ...
+
+    def clear(self, admin: Database) -> None:
+        """Leave nothing at the server of what was made for earlier copies. Raises SqlError."""
         ...
 
 

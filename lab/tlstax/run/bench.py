@@ -195,7 +195,9 @@ class Bench:
         """
         copied, product = kind_of(case.client).copies, self.server.product
         if copied is not None:
-            terms = product.streams.terms(self.admin, copied, self.terms.tables["sbtest"])
+            terms = product.streams.terms(
+                self.admin, copied, self.terms.tables["sbtest"], 1 + (job.operations or 1)
+            )
             job = job.model_copy(update={"stream": terms})
         if not self.connects_in_window(case):
             return job

@@ -99,6 +99,8 @@ def _measure(
     status_delta = changed_counters(status_before, status_after)
     window = gathered.window
     logins.client_has_gone()
+    if job.stream is not None:
+        product.streams.clear(admin)
     cpu = process.server_cpu(window.server)
     seen = logins.beside(observed_of_server(levels, bench, window, cpu, status_delta))
     by_path = route.path.logins if route.path is not None else None

@@ -19,6 +19,7 @@ from tlstax.postgres import accounts, login_log
 from tlstax.specimens import processes
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site
 from tlstax.sql.credentials import Credentials
+from tlstax.study.client_kinds import MOST_SLOTS
 from tlstax.study.level_names import PRIVATE_CLIENT
 from tlstax.support.errors import MachineFault
 
@@ -56,6 +57,15 @@ def measurement_settings(settings: ServerSettings) -> list[tuple[str, str]]:
         ("dynamic_shared_memory_type", "mmap"),
         ("password_encryption", "scram-sha-256"),
         ("log_min_error_statement", "panic"),
+    ]
+
+
+def _replication_lines(major: int) -> list[str]:
+    """What has a server keep its log and let it be decoded, for each copy from a slot of its own."""
+    return [
+        KEPT_LOG if major >= FIRST_WITH_KEPT_SIZE else KEPT_SEGMENTS,
+        "wal_level = logical",
+        f"max_replication_slots = {MOST_SLOTS + 1}",
     ]
 
 
@@ -155,7 +165,7 @@ class PostgreSql:
                 "postgresql.conf",
                 [
                     *(f"{setting} = '{value}'" for setting, value in settings),
-                    *([KEPT_LOG if major >= FIRST_WITH_KEPT_SIZE else KEPT_SEGMENTS] if replicates else []),
+                    *(_replication_lines(major) if replicates else []),
                     f"include_if_exists '{login_log.INCLUDED}'",
                 ],
             ),

@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from tlstax.study.factors import CaseLevels
 
 
-Copied = Literal["dump", "base backup", "log"]
-"""What a program copies: the rows of a table, all files of a server, or the log of its changes."""
+Copied = Literal["dump", "base backup", "log", "changes"]
+"""What a program copies: a table's rows, all files of a server, the log of its changes, or these decoded."""
+
+MOST_SLOTS = 64
+"""The most copies of decoded changes in a trial, each of which has a slot of its own."""
 
 Limit = tuple[bool, str]
 """Whether a case goes beyond what a client can do, and what the client does instead, to follow its name."""
@@ -351,6 +354,14 @@ def _of_streams(wanted: Wanted) -> Iterable[Limit]:
     yield case.path != DIRECT, "is sent to the server itself (path = direct)"
 
 
+def _of_decoded_changes(wanted: Wanted) -> Iterable[Limit]:
+    yield from _of_streams(wanted)
+    words = (
+        f"uses up a slot of the server in each copy, and has {MOST_SLOTS} (queries = {MOST_SLOTS} at most)"
+    )
+    yield (wanted.case.queries or 1) > MOST_SLOTS, words
+
+
 def _of_mysql_streams(wanted: Wanted) -> Iterable[Limit]:
     yield from _of_streams(wanted)
     yield from _of_any_version(wanted)
@@ -401,6 +412,7 @@ STREAMS: tuple[ClientKind, ...] = (
     _stream("pg-dump", "pg_dump", "dump", "postgresql", _of_streams),
     _stream("pg-basebackup", "pg_basebackup", "base backup", "postgresql", _of_streams, beside=True),
     _stream("pg-receivewal", "pg_receivewal", "log", "postgresql", _of_streams, beside=True),
+    _stream("pg-recvlogical", "pg_recvlogical", "changes", "postgresql", _of_decoded_changes, beside=True),
     _stream("mysqldump", "mysqldump", "dump", "mysql", _of_mysql_streams, connects_in_window=True),
     _stream("mysqlbinlog", "mysqlbinlog", "log", "mysql", _of_unseen),
     _stream("mariadb-dump", "mariadb-dump", "dump", "mariadb", _of_unseen),

@@ -19,6 +19,7 @@ from tlstax.clients.streams.received import (
     bytes_of_files,
     files_of_backup,
     files_of_unpacked_backup,
+    rows_of_changes,
     rows_of_copy,
     rows_of_inserts,
 )
@@ -136,6 +137,33 @@ def test_rows_of_a_dump_are_counted_and_its_length() -> None:
     assert rows_of_inserts(io.BytesIO(OF_MYSQLDUMP + COMPLETED))[0] == {"rows": 3}
     whole = OF_MARIADB_DUMP + COMPLETED
     assert rows_of_inserts(io.BytesIO(whole)) == ({"rows": 3}, len(whole))
+
+
+def test_rows_of_decoded_changes_are_counted() -> None:
+    text = (
+        b"BEGIN\ntable public.tlstax_changes: INSERT: id[integer]:1 c[character]:'a'\n"
+        b"table public.tlstax_changes: INSERT: id[integer]:2 c[character]:'b'\nCOMMIT\n"
+    )
+    assert rows_of_changes(io.BytesIO(text)) == ({"rows": 2}, len(text))
+    with pytest.raises(Incomplete, match="middle of a transaction"):
+        rows_of_changes(io.BytesIO(text.removesuffix(b"COMMIT\n")))
+    assert rows_of_changes(io.BytesIO(b"")) == ({"rows": 0}, 0)
+
+
+def test_decoded_changes_are_read_from_a_slot_for_each_run_up_to_their_end() -> None:
+    tool = demand.TOOLS["pg-recvlogical"]
+    terms = StreamTerms(names=("one", "two"), holds={"rows": 10}, until="0/1DA8948")
+    whole = job("pg-recvlogical", stream=terms)
+    for number, slot in enumerate(terms.names):
+        arguments = tool.arguments(tool.job_of_run(whole, number), "")
+        assert {f"--slot={slot}", "--endpos=0/1DA8948", "--dbname=shop", "--start"} <= set(arguments)
+    with pytest.raises(Refusal, match="fewer of them"):
+        tool.job_of_run(whole, 2)
+
+
+def test_all_runs_of_other_programs_copy_the_same() -> None:
+    whole = job("pg-dump")
+    assert demand.TOOLS["pg-dump"].job_of_run(whole, 7) is whole
 
 
 def test_a_dump_that_breaks_off_is_no_whole_one() -> None:

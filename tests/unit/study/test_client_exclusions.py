@@ -208,6 +208,7 @@ LOG: dict[str, str | int] = {**DUMP, "client": "mysqlbinlog", "server": "mysql-9
         ({**LOG, "client": "mariadb-dump", "server": "mariadb-11.8", "compression": "zstd"}, "by zstd"),
         ({**DUMP, "compression": "zlib"}, "only a base backup"),
         ({**DUMP, "client": "pg-basebackup", "server": "postgresql-14", "compression": "zlib"}, "compress"),
+        ({**DUMP, "client": "pg-recvlogical", "queries": 65}, "queries = 64 at most"),
         ({**LOG, "tls": "1.2"}, "accepts 1.3 alone"),
         ({**LOG, "server": "mysql-8.0.33", "auth": "default", "tls": "1.2"}, "accepts 1.3 alone"),
         ({**LOG, "client": "mysqldump", "server": "mysql-5.6.14", "tls": "off"}, "has neither"),

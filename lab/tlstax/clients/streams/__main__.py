@@ -41,10 +41,12 @@ def _serve(laboratory: Laboratory, name: str, version: str, program: Sequence[st
     check_files(job.tls)
     take_limits(job.cpus, name)
     unrecorded = job.model_copy(update={"workload": job.workload.model_copy(update={"on_connect": ()})})
-    before_window = looked_through(name, program, unrecorded, laboratory)
+    tool = demand.TOOLS[name]
+    before_window = looked_through(name, program, tool.job_of_run(unrecorded, 0), laboratory)
     with ExitStack() as stack:
         runs = [
-            stack.enter_context(Copying(name, program, job, laboratory)) for _ in range(job.operations or 1)
+            stack.enter_context(Copying(name, program, tool.job_of_run(job, number), laboratory))
+            for number in range(1, 1 + (job.operations or 1))
         ]
         before = [run.settled_cpu() for run in runs]
         laboratory.say(_ready(name, version, runs[0].pid))
@@ -69,7 +71,7 @@ def _serve(laboratory: Laboratory, name: str, version: str, program: Sequence[st
             holds=_asked_of(job, before_window.holds),
             received_bytes=before_window.received_bytes,
         )
-        each = demand.TOOLS[name].connections(job)
+        each = tool.connections(job)
         counts = (len(runs) * each, (len(runs) + before_window.runs) * each)
         conclude(laboratory, _done(len(runs), counts, took_s, cpu, streamed))
 

@@ -1,7 +1,7 @@
 """From a job to the options, environment and secrets of a program that copies a server; what none can do.
 
-Source: PostgreSQL documentation, "pg_dump", "pg_basebackup", "pg_receivewal"; MySQL reference manual,
-"mysqldump", "mysqlbinlog"; MariaDB documentation, "mariadb-dump", "mariadb-binlog".
+Source: PostgreSQL documentation, "pg_dump", "pg_basebackup", "pg_receivewal", "pg_recvlogical"; MySQL
+reference manual, "mysqldump", "mysqlbinlog"; MariaDB documentation, "mariadb-dump", "mariadb-binlog".
 """
 
 from __future__ import annotations
@@ -58,14 +58,25 @@ class Tool:
     With `writes_files` it writes into that folder, else to its standard output. `speaks_libpq` is
     whether its account and its server come by the environment. What is compressed as it is written is looked
     through by a run that has it `unpacked` into the folder. One that `connects_for_each` name that it is
-    given does so since its connection is no more once a file of the log is at its end.
+    given does so since its connection is no more once a file of the log is at its end. One that
+    `uses_up_names` takes one of these for each run.
     """
 
     arguments: Callable[[Job, str], list[str]]
     speaks_libpq: bool = False
     writes_files: bool = False
     connects_for_each: bool = False
+    uses_up_names: bool = False
     unpacked: Callable[[Job, str], list[str]] | None = None
+
+    def job_of_run(self, job: Job, number: int) -> Job:
+        """The job of a run; the one before the window has the number 0. Refusal without a name for it."""
+        if not self.uses_up_names:
+            return job
+        if number >= len(_names(job)) or job.stream is None:
+            raise Refusal("such a program uses up a slot in each run, and the job names fewer of them")
+        stream = job.stream.model_copy(update={"names": (job.stream.names[number],)})
+        return job.model_copy(update={"stream": stream})
 
     def connections(self, job: Job) -> int:
         """How many it makes in one run."""
@@ -118,6 +129,22 @@ def _pg_receivewal(job: Job, folder: str) -> list[str]:
         "--no-sync",
         "--no-loop",
         f"--endpos={end >> 32:X}/{end & 0xFFFFFFFF:X}",
+    ]
+
+
+def _pg_recvlogical(job: Job, _: str) -> list[str]:
+    """From the slot that is named first; the numbers of transactions would differ each time."""
+    return [
+        "--no-password",
+        "--start",
+        f"--dbname={job.account.database or ''}",
+        f"--slot={_names(job)[0]}",
+        f"--endpos={job.stream.until if job.stream else ''}",
+        "--no-loop",
+        "--option=include-xids=0",
+        "--option=skip-empty-xacts=1",
+        "--fsync-interval=0",
+        "--file=-",
     ]
 
 
@@ -199,6 +226,7 @@ TOOLS: Mapping[str, Tool] = {
     "pg-dump": Tool(_pg_dump, speaks_libpq=True),
     "pg-basebackup": Tool(_pg_basebackup, speaks_libpq=True, unpacked=_unpacked_basebackup),
     "pg-receivewal": Tool(_pg_receivewal, speaks_libpq=True, writes_files=True),
+    "pg-recvlogical": Tool(_pg_recvlogical, speaks_libpq=True, uses_up_names=True),
     "mysqldump": Tool(_mysqldump),
     "mysqlbinlog": Tool(_mysqlbinlog, writes_files=True, connects_for_each=True),
     "mariadb-dump": Tool(_mariadb_dump),

@@ -21,6 +21,7 @@ COME_WITH: Mapping[str, tuple[str, str]] = {
     "pg-dump": ("postgresql-18", "pg_dump"),
     "pg-basebackup": ("postgresql-18", "pg_basebackup"),
     "pg-receivewal": ("postgresql-18", "pg_receivewal"),
+    "pg-recvlogical": ("postgresql-18", "pg_recvlogical"),
     "mysqldump": ("mysql-9.7", "mysqldump"),
     "mysqlbinlog": ("mysql-9.7", "mysqlbinlog"),
 }

@@ -1,6 +1,7 @@
 """What a whole copy holds, looked through as it comes: rows of a dump, files of a base backup, a log's bytes.
 
 Rows are counted as they are written: those of pg_dump are the lines between COPY and its end, those of
+pg_recvlogical the lines of test_decoding that tell of an insert, those of
 mysqldump and mariadb-dump the lists of values in their INSERTs. The laboratory's table holds digits alone
 (`study.workloads`), so that no value looks like the end of a row.
 
@@ -42,6 +43,22 @@ def rows_of_copy(stream: IO[bytes]) -> Looked:
     if copying:
         raise Incomplete("the dump breaks off in the middle of a table")
     return {"rows": rows}, length
+
+
+def rows_of_changes(stream: IO[bytes]) -> Looked:
+    """The rows that pg_recvlogical writes, of changes that test_decoding tells of; transactions are whole."""
+    rows, length, last = 0, 0, b""
+    for line in stream:
+        length += len(line)
+        rows += b": INSERT: " in line[:_HEAD_BYTES]
+        last = line
+    if rows and last != b"COMMIT\n":
+        raise Incomplete("the changes break off in the middle of a transaction")
+    return {"rows": rows}, length
+
+
+_HEAD_BYTES = 200
+"""Within these a change says of which table it is (with two names of 63 bytes), and what it does."""
 
 
 def rows_of_inserts(stream: IO[bytes]) -> Looked:
@@ -142,6 +159,7 @@ def bytes_of_files(folder: Path, names: Collection[str]) -> Looked:
 READERS: Mapping[str, Callable[[IO[bytes]], Looked]] = {
     "pg-dump": rows_of_copy,
     "pg-basebackup": files_of_backup,
+    "pg-recvlogical": rows_of_changes,
     "mysqldump": rows_of_inserts,
     "mariadb-dump": rows_of_inserts,
 }
