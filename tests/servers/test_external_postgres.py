@@ -22,7 +22,7 @@ from pg8000.exceptions import DatabaseError
 from test_guest_killed import KILLED
 from test_guest_lock import firewall
 from test_guest_run import last_run, sentence, tlstax_run
-from tlstax.results.bench import BenchDocument
+from tlstax.results.document import BenchDocument
 
 from tlstax.external.conditions import Intent, NothingMayBeMade
 from tlstax.external.server import ExternalServer
