@@ -52,7 +52,9 @@ def lines(text: str) -> tuple[Line, ...]:
         ("host all +ann all md5", "md5"),
         ("host all +boss all md5", "reject"),
         ("host all staff all md5", "reject"),
+        ("host all bob,ann all md5", "md5"),
         ("host all all 10.1.0.0/16 md5", "md5"),
+        ("host all all 10.1.9.9/16 md5", "md5"),
         ("host all all 10.2.0.0/16 trust; host all all 0.0.0.0/0 md5", "md5"),
         ("host all all db.example md5", None),
         ("host all bob db.example trust; host all all all md5", "md5"),
@@ -73,6 +75,7 @@ def test_databases_are_named_by_who_connects_and_by_its_roles() -> None:
         ("samerole", "staff", "md5"),
         ("samegroup", "staff", "md5"),
         ("samerole", "shop", "reject"),
+        ("replication", "replication", "reject"),
     ):
         client = replace(ANN, database=database)
         assert hba.method_for(lines(f"host {word} all all md5"), client) == method
@@ -121,6 +124,7 @@ def test_which_networks_are_the_servers_is_known_of_its_own_machine_alone(
         ("host all ann all md5; host all all all trust", ["host md5", "host trust"], False),
         ("host all all all md5; host replication all all trust", ["host md5", "host trust"], False),
         ("host shop all all md5; host shop ann all ldap", ["host md5"], False),
+        ("host shop all all md5; host shop,else all all ldap", ["host ldap", "host md5"], False),
         ("host all all db.example md5; host all all db.example ldap", ["host md5"], False),
         ("host all all 127.0.0.1/32 trust; hostssl all all all md5", ["hostssl md5"], True),
         ("hostgssenc all all all gss", [], True),
@@ -165,6 +169,27 @@ def test_whether_this_account_is_let_in_in_the_clear(text: str, lets_in: bool | 
     assert server_facts.lets_in_clear(serving(text)) is lets_in
 
 
+def test_lines_for_the_servers_own_host_let_in_who_came_from_there() -> None:
+    for of_server, lets_in in ((1, True), (0, False)):
+        came = ("ann", "shop", "127.0.0.1", of_server, '["ann"]')
+        assert server_facts.lets_in_clear(serving("host all all samehost md5", who=came)) is lets_in
+
+
+def test_what_is_no_address_is_malformed() -> None:
+    with pytest.raises(Malformed, match="'nowhere' was answered where an address was expected"):
+        server_facts.lets_in_clear(serving("host all all all md5", who=("a", "b", "nowhere", 0, "[]")))
+
+
+@pytest.mark.parametrize(("version", "number"), [(160000, "rule_number"), (150018, "line_number")])
+def test_lines_are_read_in_their_order_and_a_name_is_set_against_an_expression(
+    version: int, number: str
+) -> None:
+    server = serving("host all /^an all md5", version=version)
+    assert server_facts.lets_in_clear(server) is (version >= 160000)
+    assert any(own.endswith(f"ORDER BY {number}") for own in server.statements)
+    assert ("SELECT (ann ~ ^an)::int" in server.statements) is (version >= 160000)
+
+
 def test_before_16_a_slash_is_a_letter() -> None:
     assert server_facts.lets_in_clear(serving("host all /^an all md5", version=150018)) is False
 
@@ -181,6 +206,9 @@ def test_of_a_file_with_an_error_or_that_is_not_shown_nothing_is_known() -> None
         assert server_facts.requires_tls(server) is None
         assert server_facts.lets_in_clear(server) is None
         assert server_facts.admission(server) == ()
+    one = [("host", '["all"]', '["all"]', "all", "", "md5", error) for error in ("", "a typing error")]
+    half = AnsweringDatabase({"server_version_num": [(180004,)], "pg_hba_file_rules": one})
+    assert hba.read(half) is None, "the server keeps what it had read before"
     gone = AnsweringDatabase({"server_version": SqlError("08006", "gone", is_of_connection=True)})
     with pytest.raises(SqlError, match="gone"):
         server_facts.requires_tls(gone)
