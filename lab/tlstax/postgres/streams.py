@@ -77,10 +77,10 @@ def _changes(admin: Database, table: str, copies: int) -> StreamTerms:
         f"CREATE TABLE {CHANGES} AS SELECT * FROM {table} LIMIT {MOST_CHANGES}",  # noqa: S608 (names of ours)
     )
     rows = _number(admin, f"SELECT COUNT(*) FROM {CHANGES}")  # noqa: S608 (the same)
-    until = answers.name(answers.row(admin, "SELECT pg_current_wal_insert_lsn()::text", columns=1)[0])
+    # What is not decoded lies between the changes and the place to which is read, so that none is cut off.
     answers.carry_out(admin, f"DROP TABLE {CHANGES}")
-    # A change after the place to which is read, where the reader sees that it has them all. Were it at that
-    # very place, its beginning would be read as well: so what is not decoded lies between them.
+    until = answers.name(answers.row(admin, "SELECT pg_current_wal_insert_lsn()::text", columns=1)[0])
+    # A change after that, where the reader sees that it has them all; of one at that place it reads some.
     answers.carry_out(admin, "SELECT pg_logical_emit_message(true, 'tlstax', 'the end')")
     return StreamTerms(names=slots, holds={"rows": rows}, until=until)
 

@@ -147,6 +147,7 @@ def test_rows_of_decoded_changes_are_counted() -> None:
     assert rows_of_changes(io.BytesIO(text)) == ({"rows": 2}, len(text))
     with pytest.raises(Incomplete, match="middle of a transaction"):
         rows_of_changes(io.BytesIO(text.removesuffix(b"COMMIT\n")))
+    assert rows_of_changes(io.BytesIO(text + b"BEGIN\n"))[0] == {"rows": 2}, "the next may have begun"
     assert rows_of_changes(io.BytesIO(b"")) == ({"rows": 0}, 0)
 
 

@@ -47,12 +47,14 @@ def rows_of_copy(stream: IO[bytes]) -> Looked:
 
 def rows_of_changes(stream: IO[bytes]) -> Looked:
     """The rows that pg_recvlogical writes, of changes that test_decoding tells of; transactions are whole."""
-    rows, length, last = 0, 0, b""
+    rows, length, is_open = 0, 0, False
     for line in stream:
         length += len(line)
-        rows += b": INSERT: " in line[:_HEAD_BYTES]
-        last = line
-    if rows and last != b"COMMIT\n":
+        if b": INSERT: " in line[:_HEAD_BYTES]:
+            rows, is_open = rows + 1, True
+        elif line == b"COMMIT\n":
+            is_open = False
+    if is_open:
         raise Incomplete("the changes break off in the middle of a transaction")
     return {"rows": rows}, length
 
