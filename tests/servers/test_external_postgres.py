@@ -22,12 +22,12 @@ from pg8000.exceptions import DatabaseError
 from test_guest_killed import KILLED
 from test_guest_lock import firewall
 from test_guest_run import last_run, sentence, tlstax_run
-from tlstax.results.document import BenchDocument
 
 from tlstax.external.conditions import Intent, NothingMayBeMade
 from tlstax.external.server import ExternalServer
 from tlstax.external.tls import ExternalTls
 from tlstax.postgres.database import PostgresDatabase
+from tlstax.results.document import BenchDocument
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
