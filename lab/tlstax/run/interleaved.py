@@ -18,7 +18,7 @@ from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Together
 from tlstax.run.bench import Bench
 from tlstax.run.participant import Participant
-from tlstax.run.trial_evidence import Passed
+from tlstax.run.trial import Passed
 from tlstax.sql.facts import changed_counters
 from tlstax.support import interruption
 from tlstax.support.grouping import grouped

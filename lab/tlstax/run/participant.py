@@ -21,7 +21,7 @@ from tlstax.records.trial import ServerCpu, Trial
 from tlstax.records.window import Slices
 from tlstax.run.bench import Bench
 from tlstax.run.server_pages import Burning, LockCounting
-from tlstax.run.trial_evidence import (
+from tlstax.run.trial import (
     GRACE_S,
     Gathered,
     Passed,

@@ -55,7 +55,7 @@ PURE_ROOMS = (
 PURE_MODULES = {
     "clients": ("fleet_messages", "merging"),
     "network.paths": ("route",),
-    "machines": ("cluster", "dispatch"),
+    "machines": ("cluster",),
     "tools.probes": ("storm_search",),
     "tools.probes.drivers": ("probe_costs", "probe_reading", "probe_table", "probed"),
     "run": ("early_abort", "progress"),

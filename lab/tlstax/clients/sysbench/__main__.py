@@ -25,10 +25,9 @@ from tlstax.clients.adapter import (
 )
 from tlstax.clients.sysbench import demand, messages, program
 from tlstax.clients.sysbench.child import Launch, Sysbench
-from tlstax.clients.sysbench.demand import arguments, demand_of, password_line, version_is_asked_for
+from tlstax.clients.sysbench.demand import Chosen, arguments, demand_of, password_line, version_is_asked_for
 from tlstax.clients.sysbench.messages import Reported
 from tlstax.clients.sysbench.program import SCRIPTS, VERSION, SysbenchProgram
-from tlstax.clients.sysbench.scripts import Chosen
 from tlstax.contract import CpuTime, Job, TcpEndpoint, Tls, TlsOff, TlsOn
 from tlstax.observers.process import cpu_between, mapped_tls_libraries
 from tlstax.specimens.sessions import Session, open_session

@@ -15,7 +15,7 @@ from typing import Self
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.clients.engine import tool_command
-from tlstax.clients.program import LineProgram, ProgramFailure
+from tlstax.clients.process import LineProgram, ProgramFailure
 from tlstax.observers import process
 from tlstax.run.interleaved import undisturbed
 from tlstax.specimens.certificates import Certificates

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tlstax import __version__
-from tlstax.clients.program import ProgramFailure
+from tlstax.clients.process import ProgramFailure
 from tlstax.observers.symbols import Symbols
 from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import AskedCpus

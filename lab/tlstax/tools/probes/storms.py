@@ -30,8 +30,8 @@ from tlstax.results.rows import Row
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.benches import through_path
 from tlstax.run.external import open_quiet_bench
-from tlstax.run.room import check_room
-from tlstax.run.trial_evidence import ready_within_s
+from tlstax.run.preparing import check_room
+from tlstax.run.trial import ready_within_s
 from tlstax.specimens.resolve import named_server
 from tlstax.stats.histograms import decode
 from tlstax.stats.outcomes import storm_rates
