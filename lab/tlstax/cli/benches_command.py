@@ -15,9 +15,16 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import external_of
 from tlstax.cli.old_spellings import SelfBenchOptions
 from tlstax.cli.options import BenchOptions
-from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.streams import (
+    check_writable,
+    colourful,
+    format_of_name,
+    show,
+    show_json,
+    terminal_width,
+    write_text,
+)
 from tlstax.cli.target_servers import external_url
 from tlstax.contract import HIGHEST_RATE_PER_S
 from tlstax.network.paths import pgbouncer

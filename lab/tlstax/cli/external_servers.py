@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, check_known_url, needs_external, warn
-from tlstax.external.abilities import abilities_of
 from tlstax.external.access import URL_SHAPE, AccessOptions, ExternalAccess, ExternalAddress, settle
+from tlstax.external.connection import abilities_of
 from tlstax.external.server import EXTERNAL_TABLES, OWN_SCHEMA
 from tlstax.external.tls import ExternalTls
 from tlstax.external.workload_guard import check_workloads

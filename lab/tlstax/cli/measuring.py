@@ -11,7 +11,7 @@ from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.options import MeasuringOptions
-from tlstax.cli.output_file import check_writable
+from tlstax.cli.streams import check_writable
 from tlstax.cli.target_servers import ExternalServers
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.measuring import Shown, measure
-from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.progress import ProgressLine
+from tlstax.cli.server_app import PredictOptions
 from tlstax.cli.streams import show_found, tell
 from tlstax.observers.machine import available_cpus, cpu_model
 from tlstax.plan.prediction_studies import CALIBRATION, calibration_study, drawn, references, validation_study

@@ -7,8 +7,16 @@ from typing import get_args
 
 from tlstax.cli.asked_outcomes import asked_outcomes
 from tlstax.cli.flames_command import draw
-from tlstax.cli.output_file import check_writable, format_of_name, write_text
-from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
+from tlstax.cli.streams import (
+    check_writable,
+    colourful,
+    format_of_name,
+    show,
+    show_json,
+    show_page,
+    terminal_width,
+    write_text,
+)
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.document import RunDocument

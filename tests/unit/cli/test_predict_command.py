@@ -12,8 +12,8 @@ import pytest
 from fake_trials import Truth, fake_run
 from tlstax.cli import predict_command as predict_module
 from tlstax.cli import quantities
-from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.predict_command import Parts, mix_of, predict_command, validate_command
+from tlstax.cli.server_app import PredictOptions
 from tlstax.plan.prediction_studies import calibration_study
 from tlstax.records.trial import StoredRun
 from tlstax.run.preparing import Request
