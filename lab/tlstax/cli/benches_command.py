@@ -35,7 +35,7 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.store import open_store
 from tlstax.study.level_names import COUNT_LOCKS, DIRECT, PATHS, PGBOUNCERS, UNIX_SOCKET
-from tlstax.study.product import product_named
+from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
 from tlstax.support.text import closest

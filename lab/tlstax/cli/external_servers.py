@@ -29,7 +29,7 @@ from tlstax.study.files import rebuilt
 from tlstax.study.labels import asking_what_is_there
 from tlstax.study.level_names import DIRECT_TLS
 from tlstax.study.needs import has_plaintext
-from tlstax.study.product import UNNAMED
+from tlstax.study.server_abilities import UNNAMED
 from tlstax.support.errors import UserMistake
 
 

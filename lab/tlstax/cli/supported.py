@@ -19,7 +19,8 @@ from tlstax.study.exclusions import BEFORE_1_3, THE_SERVER
 from tlstax.study.factor import Factor
 from tlstax.study.factors import FACTORS, CaseLevels, whys_not
 from tlstax.study.level_names import BURN, ENGINE, POINT_SELECT, RECONNECT, STREAM, UNIX_SOCKET, Level
-from tlstax.study.product import ProductName, ServerAbilities, abilities_named, of_postgresql
+from tlstax.study.product import ProductName
+from tlstax.study.server_abilities import ServerAbilities, abilities_named, of_postgresql
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING
 
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import tell
-from tlstax.study.product import (
-    EXTERNAL_POSTGRESQL,
-    UNNAMED,
-    ServerAbilities,
-    is_postgresql_url,
-    product_named,
-)
+from tlstax.study.product import is_postgresql_url
+from tlstax.study.server_abilities import EXTERNAL_POSTGRESQL, UNNAMED, ServerAbilities, product_named
 from tlstax.support.errors import UserMistake
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from tlstax.external.tls import VERIFYING, SslMode
 from tlstax.products.external import external_product
 from tlstax.sql import answers
 from tlstax.sql.database import Database, GuardedDatabase, SqlError
-from tlstax.study.product import ServerAbilities, of_postgresql, release_of
+from tlstax.study.product import release_of
+from tlstax.study.server_abilities import ServerAbilities, of_postgresql
 from tlstax.support.errors import MachineFault
 
 CONNECT_TIMEOUT_S = 10.0

@@ -41,7 +41,8 @@ from tlstax.records.window import Load, LoadPart, LockSite, ProcessUse, Together
 from tlstax.study import design, factors, level_names, published, workloads
 from tlstax.study.files import built_in_studies
 from tlstax.study.outcomes import OUTCOMES
-from tlstax.study.product import ProductName, ServerAbilities
+from tlstax.study.product import ProductName
+from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.workloads import user_defined
 
 NOT_AT_ALL = (RowSample,)

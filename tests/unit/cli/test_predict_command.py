@@ -20,7 +20,8 @@ from tlstax.run.preparing import Request
 from tlstax.store import Store, open_store
 from tlstax.study import Case, Study, load_study, override
 from tlstax.study.mixes import Mix
-from tlstax.study.product import family_of, product_named
+from tlstax.study.product import family_of
+from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.topics.prediction.model import CLIENT_CPU, SERVER_CPU, TIME
 from tlstax.topics.prediction.other_machines import shipped_parts, stand_in

@@ -77,11 +77,11 @@ def test_cpus(monkeypatch: pytest.MonkeyPatch, cpus: set[int], status: str, word
     monkeypatch.setattr(
         machine, "physical_cores", lambda available, _root=None: [(cpu,) for cpu in sorted(available)]
     )
-    monkeypatch.setattr(resources.cgroup, "cpu_limit", lambda: None)
+    monkeypatch.setattr(resources.machine, "cpu_limit", lambda: None)
     check = resources.cpus()
     assert check.status == status
     assert words in check.meaning
-    monkeypatch.setattr(resources.cgroup, "cpu_limit", lambda: 0.5)
+    monkeypatch.setattr(resources.machine, "cpu_limit", lambda: 0.5)
     assert "0.5 CPUs" in resources.cpus().found
 
 
@@ -99,7 +99,7 @@ def test_where_a_pilot_balances_the_cpus_doctor_says_so(
     monkeypatch.setattr(
         machine, "physical_cores", lambda available, _root=None: [(cpu,) for cpu in sorted(available)]
     )
-    monkeypatch.setattr(resources.cgroup, "cpu_limit", lambda: None)
+    monkeypatch.setattr(resources.machine, "cpu_limit", lambda: None)
     assert resources.cpus().found == found
 
 

@@ -41,7 +41,7 @@ from tlstax.study.factors import CaseLevels, whys_not
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import STORM
 from tlstax.study.needs import DataNeeds
-from tlstax.study.product import abilities_named, product_named
+from tlstax.study.server_abilities import abilities_named, product_named
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import duration
 from tlstax.tools.probes.storm_search import (
