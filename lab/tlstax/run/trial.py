@@ -26,9 +26,11 @@ from tlstax.plan.jobs import comes_and_goes, longest_warmup_s
 from tlstax.plan.turns import STORM_ROUND_S
 from tlstax.records.trial import (
     ConnectionsSeen,
+    DistanceObservation,
     Evidence,
     LibraryClaim,
     MappedLibrary,
+    PathObservation,
     ServerClaim,
     ServerCpu,
     ServerObservation,
@@ -36,7 +38,6 @@ from tlstax.records.trial import (
     Trial,
     TrialRecord,
 )
-from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.records.window import Burned, Load, LockCounts, PortUse, Slices, Together, Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench

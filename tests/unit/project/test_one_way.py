@@ -65,7 +65,6 @@ PURE_MODULES = {
         "handshake",
         "listening",
         "mysql_packets",
-        "names",
         "postgres_messages",
         "units",
     ),

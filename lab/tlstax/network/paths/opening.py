@@ -20,8 +20,7 @@ from tlstax.network.paths.router import MODES, Router
 from tlstax.network.paths.ssh import Ssh
 from tlstax.network.paths.stunnel import Stunnel
 from tlstax.records.capture import Spoken
-from tlstax.records.trial import ConnectionsSeen, Specimen
-from tlstax.records.way import PathObservation, PathPart
+from tlstax.records.trial import ConnectionsSeen, PathObservation, PathPart, Specimen
 from tlstax.specimens import catalogue, resolve, shelf
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.processes import free_ports
