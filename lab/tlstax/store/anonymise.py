@@ -29,7 +29,7 @@ from tlstax.contract import (
 )
 from tlstax.contract.event import Counts
 from tlstax.contract.job import Account, DriverTerms, TcpEndpoint, UnixEndpoint
-from tlstax.records import beforehand, capture, trial, way
+from tlstax.records import beforehand, capture, trial
 from tlstax.records import public_texts as texts
 from tlstax.records.beforehand import ExternalServer, PilotLoad
 from tlstax.records.profiles.stacks import UNKNOWN, Profile, SideProfile, folded, frames
@@ -607,7 +607,7 @@ def _messages(text: str) -> str | None:
 def _wire_fields(*, is_ours: bool) -> Fields:
     """With `is_ours` the server and all that it is asked are the laboratory's own, and so are their bytes."""
     return {
-        way.PathObservation: {
+        trial.PathObservation: {
             "name": lambda text: text if texts.is_level(text) else "path",
             "specimen": lambda text: text if texts.is_level(text) else "path",
             "version": texts.library_version,
@@ -617,7 +617,7 @@ def _wire_fields(*, is_ours: bool) -> Fields:
             "said_by": lambda text: _said(text, ("network/paths",)) or "",
             "log": out,
         },
-        way.PathPart: {
+        trial.PathPart: {
             "program": texts.file,
             "ended": lambda text: _said(text, _SPOKEN) or "",
             "last_line": out,
