@@ -18,9 +18,8 @@ from tlstax.network.paths.design import told_version
 from tlstax.specimens import added, carried, resolve, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES
-from tlstax.specimens.manifest import Kept
+from tlstax.specimens.manifest import Kept, Kind, Recipe
 from tlstax.specimens.progress import Reporter
-from tlstax.specimens.recipe import Kind, Recipe
 from tlstax.support.credentials import called
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake

@@ -21,7 +21,7 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.document import RunDocument
 from tlstax.store import Store, open_store, row_tables
-from tlstax.support.collector import put_off
+from tlstax.store.store import put_off
 from tlstax.support.directories import reports_dir
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest

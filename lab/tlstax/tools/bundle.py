@@ -34,9 +34,9 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.progress import Reporter, megabytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.sources import tool
-from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.installation import PROGRAM, REQUIREMENTS, ROOT, files
+from tlstax.support.trusted import sha256_of
 
 DOWNLOAD_S = 1800.0
 OLDEST_PYTHON, NEWEST_PYTHON = 11, 14

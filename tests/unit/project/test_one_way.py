@@ -59,7 +59,7 @@ PURE_MODULES = {
     "tools.probes": ("storm_search",),
     "tools.probes.drivers": ("probe_costs", "probe_reading", "probe_table", "probed"),
     "run": ("early_abort", "progress"),
-    "tools.librarybench": ("costs", "records", "split", "subjects"),
+    "tools.librarybench": ("costs", "split", "subjects"),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text", "untrusted"),
     "network.tap": (
         "handshake",

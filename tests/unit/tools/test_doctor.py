@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.observers import countable, machine, perf_events
+from tlstax.observers import countable, counters, machine
 from tlstax.observers.profiler import Sampling
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault, TlstaxError
@@ -179,7 +179,7 @@ def test_what_can_be_counted(  # noqa: PLR0913, PLR0917 (what fails, and what is
     monkeypatch: pytest.MonkeyPatch, hardware: int, software: int, status: str, found: str, remedy: str
 ) -> None:
     usable = countable.usable_events(
-        lambda event: hardware if event in perf_events.HARDWARE_EVENTS else software, lambda _: 0.0
+        lambda event: hardware if event in counters.HARDWARE_EVENTS else software, lambda _: 0.0
     )
     monkeypatch.setattr(countable, "usable_events", lambda: usable)
     check = resources.counting()

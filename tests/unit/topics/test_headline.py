@@ -10,7 +10,7 @@ from tlstax.results.document import (
     RunDocument,
 )
 from tlstax.results.interval import Interval
-from tlstax.stats.judgements import judge
+from tlstax.stats.contrasts import judge
 from tlstax.stats.wording import alike, capitalised, known_to, percent, signed_percent
 from tlstax.study import at_rate, override
 from tlstax.study.changes import without_plaintext

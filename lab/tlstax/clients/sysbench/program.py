@@ -11,12 +11,11 @@ from pathlib import Path
 
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
-from tlstax.specimens.manifest import Kept
+from tlstax.specimens.manifest import AptPackages, Kept, Recipe
 from tlstax.specimens.progress import Progress
-from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.server_build import loader_of
-from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+from tlstax.support.trusted import sha256_of
 
 VERSION = "1.0.20"
 """The one version whose scripts, counters and clock are known (see quiescence.lua)."""

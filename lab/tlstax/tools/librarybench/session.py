@@ -51,19 +51,20 @@ from tlstax.tools.librarybench.measure import (
     loadable,
     measure,
 )
-from tlstax.tools.librarybench.records import (
+from tlstax.tools.librarybench.subjects import (
     Instructions,
     Library,
     Locks,
     Order,
     Run,
+    Side,
     Sitting,
     Status,
+    Subject,
     Taker,
     Turns,
     blocks,
 )
-from tlstax.tools.librarybench.subjects import Side, Subject
 from tlstax.tools.probes.watcher import Watcher
 
 

@@ -31,7 +31,7 @@ from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.document import GateResult, Measure, RunBeside, RunComparison
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
-from tlstax.stats.judgements import judge
+from tlstax.stats.contrasts import judge
 from tlstax.stats.limits import CONFIDENCE, Limits, confidence_of_each, worst
 from tlstax.stats.outcomes import OUTCOMES
 from tlstax.stats.series import Logs, Series, series_of
