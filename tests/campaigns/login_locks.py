@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tlstax.clients.mysqlslap.program import borrowed
-from tlstax.clients.pgbench.program import over
+from tlstax.clients.pgbench import over
 from tlstax.contract import Account
 from tlstax.observers.symbols import Symbols
 from tlstax.records.window import LOCKS
@@ -55,7 +54,7 @@ def main(connections: int, threads: int, libraries: Sequence[str]) -> int:
 def _command(name: str, counter: Path) -> list[str]:
     """pgbench over this library, with its locks counted."""
     build, library = resolve.named_server(SERVER, _quiet), resolve.named_tls_library(name, _quiet)
-    executable, _ = borrowed(build, "pgbench")
+    executable, _ = build.companion("pgbench")
     words = build.command(program=executable, preload=counter)
     # pgbench is written in C and brings no unwinder, which names the callers.
     words[words.index("--preload") + 1] += ":libgcc_s.so.1"
