@@ -105,7 +105,7 @@ def machines(
 
     With their clocks, and how far they are apart.
     """
-    from tlstax.cli.asked_cluster import check_can_supply
+    from tlstax.cli.target_servers import check_can_supply
 
     check_can_supply()
     from tlstax.cli.streams import show_found

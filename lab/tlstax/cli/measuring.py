@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlstax.cli import quantities
-from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.streams import check_writable
-from tlstax.cli.target_servers import ExternalServers
+from tlstax.cli.target_servers import AskedCluster, ExternalServers
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.plan.timing import SHORTEST_S, block_s

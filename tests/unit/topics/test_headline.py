@@ -4,7 +4,7 @@ import pytest
 
 from fake_trials import crashed, fake_run, whole_tax
 from tlstax.contract import OpenLoop
-from tlstax.report.formats.topics import before_groups
+from tlstax.report.overview import before_groups
 from tlstax.results.document import (
     Finding,
     RunDocument,

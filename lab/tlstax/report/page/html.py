@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from tlstax import __version__
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.topics import after_groups, before_groups_on_page
+from tlstax.report.overview import after_groups, before_groups_on_page
 from tlstax.report.page.charts import detail_panels, ratio_panels
 from tlstax.report.page.evidence import evidence
 from tlstax.report.page.flames import flame_section
