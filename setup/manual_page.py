@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from tlstax import __version__
-from tlstax.cli.command_tree import Command, Parameter
+from tlstax.cli.app import Command, Parameter
 
 MARKUP = re.compile(r"`([^`]+)`|\[([^\]]+)\]\([^)]+\)")
 """What a page in Markdown has within a line: words as they are typed, and links, of which the words stay."""

@@ -11,8 +11,7 @@ from typing import Any
 
 from manual_page import manual_page
 from tlstax import __version__
-from tlstax.cli.app import command_line
-from tlstax.cli.command_tree import command_tree
+from tlstax.cli.app import command_line, command_tree
 from tlstax.cli.old_spellings import NOW
 
 WIDTH = 78

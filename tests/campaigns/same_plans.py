@@ -27,11 +27,11 @@ from tlstax.store.pack import opened
 from tlstax.study import Study, built_in_studies, load_study
 from tlstax.study.configuration import AS_IT_COMES
 from tlstax.study.factors import FACTORS
+from tlstax.study.files import check_tables
 from tlstax.study.job_parts import ClientProof, JobTerms, Verification
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.study.needs import clients, data_needs, lacking, paths, server_choices, tls_libraries
 from tlstax.study.several_clients import check_shared
-from tlstax.study.table_checks import check_tables
 from tlstax.study.workloads import TABLES
 from tlstax.support.errors import TlstaxError
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fake_trials import fake_run, reconnecting, whole_tax
 from tlstax.contract import PhaseWire
-from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.records.way import DistanceObservation, RoundTripTime
+from tlstax.records.trial import DistanceObservation, RoundTripTime, StoredRun, TrialRecord
 from tlstax.study import Study, override
 
 Crossings = Mapping[str, tuple[int, int, int]]

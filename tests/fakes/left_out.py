@@ -10,7 +10,8 @@ from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds import Wanted
 from tlstax.study.factors import CaseLevels, whys_not
 from tlstax.study.level_names import Levels
-from tlstax.study.product import DEFAULT, abilities_named
+from tlstax.study.product import DEFAULT
+from tlstax.study.server_abilities import abilities_named
 from tlstax.study.workloads.user_defined import UserWorkload
 
 CLOSED = ClosedLoop()

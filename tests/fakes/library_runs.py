@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from tlstax.records.trial import Machine
-from tlstax.tools.librarybench.records import Library, Negotiated, Run, Slice, Turns, blocks
-from tlstax.tools.librarybench.subjects import Subject
+from tlstax.tools.librarybench.subjects import Library, Negotiated, Run, Slice, Subject, Turns, blocks
 
 HANDSHAKE = Subject(kind="handshake", version="1.3", certificate="rsa-2048", group="P-256")
 SIGNATURE = Subject(kind="signature", certificate="ed25519")

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 from tlstax.specimens import shelf
-from tlstax.specimens.recipe import AptPackages, Recipe
+from tlstax.specimens.manifest import AptPackages, Recipe
 from tlstax.specimens.server_build import loader_of
 from tlstax.support.errors import TlstaxError
 

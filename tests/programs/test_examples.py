@@ -19,8 +19,8 @@ from kept_runs import keep, measuring_nothing
 from tlstax.cli import measuring
 from tlstax.cli.examples import EXAMPLES
 from tlstax.cli.measuring import Shown
-from tlstax.cli.output_file import format_of_name
 from tlstax.cli.report_command import BY_SUFFIX
+from tlstax.cli.streams import format_of_name
 from tlstax.records.trial import StoredRun
 from tlstax.run.preparing import Request
 from tlstax.store import Store

@@ -18,8 +18,8 @@ import pytest
 
 from tlstax.clients.engine import built_beside
 from tlstax.observers import far_process
+from tlstax.observers.counters import HARDWARE_EVENTS
 from tlstax.observers.far_process import ConnectionEnds, FarClock, FarProcess, SshHost, parsed
-from tlstax.observers.perf_events import HARDWARE_EVENTS
 from tlstax.observers.process import CpuClock, cpu_between, threads_between
 from tlstax.observers.window import FarSide, Side
 from tlstax.support.errors import MachineFault, UserMistake

@@ -25,10 +25,9 @@ import forking_server
 from tlstax.clients.engine import built_beside
 from tlstax.external import near
 from tlstax.observers import process
-from tlstax.observers.counters import Counters
+from tlstax.observers.counters import TASK_CLOCK, Counters, fault_of
 from tlstax.observers.far_process import ConnectionEnds, FarClock, FarProcess, SshHost
 from tlstax.observers.machine import describe_machine
-from tlstax.observers.perf_events import TASK_CLOCK, fault_of
 from tlstax.observers.process import CpuClock
 from tlstax.observers.profiler import FREQUENCY_HZ, Profiler, probe
 from tlstax.observers.tree import TreeClock, TreeSide, proc_us, resident_bytes

@@ -18,7 +18,15 @@ import psutil
 import pytest
 
 from tlstax.specimens import shelf
-from tlstax.specimens.recipe import Crate, MavenArtefact, MavenFile, NpmPackage, OpensslBuild, Recipe, Source
+from tlstax.specimens.manifest import (
+    Crate,
+    MavenArtefact,
+    MavenFile,
+    NpmPackage,
+    OpensslBuild,
+    Recipe,
+    Source,
+)
 from tlstax.support.errors import MachineFault
 
 MVN = """#!/bin/sh
@@ -229,7 +237,7 @@ def test_what_openssl_cannot_be_built_below_is_said_before_anything_is_done(
 OBTAIN = """
 import sys
 from tlstax.specimens import shelf
-from tlstax.specimens.recipe import Recipe
+from tlstax.specimens.manifest import Recipe
 shelf.obtain(Recipe.model_validate_json(sys.argv[1]), print)
 """
 

@@ -23,7 +23,7 @@ def test_standard_output_by_name_goes_on_where_it_is(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("before\n")
     program = (
-        "from pathlib import Path; from tlstax.cli.output_file import check_writable, write_text\n"
+        "from pathlib import Path; from tlstax.cli.streams import check_writable, write_text\n"
         "for name in ('/dev/stdout', '/proc/self/fd/1', '/dev/fd/1'):\n"
         "    check_writable(Path(name)); write_text(Path(name), name + '\\n')"
     )

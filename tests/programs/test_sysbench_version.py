@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tlstax.clients.sysbench import program
+from tlstax.clients import sysbench
 from tlstax.support.errors import MachineFault
 
 
@@ -16,10 +16,10 @@ def test_another_version_is_not_taken(tmp_path: Any, monkeypatch: pytest.MonkeyP
     other.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
-    assert program.told_version(other) == "1.1.0-abc"
+    assert sysbench.told_version(other) == "1.1.0-abc"
     with pytest.raises(MachineFault, match=r"sysbench 1\.1\.0-abc, not 1\.0\.20") as fault:
-        program.present()
+        sysbench.present()
     assert "sysbench" in fault.value.remedy
     other.unlink()
     with pytest.raises(MachineFault, match="no sysbench on this machine's PATH"):
-        program.present()
+        sysbench.present()

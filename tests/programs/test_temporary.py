@@ -14,7 +14,7 @@ from tlstax.support import temporary
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from tlstax.cli import export_command, output_file
+from tlstax.cli import export_command, streams
 from tlstax.support import temporary
 
 def die(*_):
@@ -26,7 +26,7 @@ def in_a_directory(place):
         die()
 
 def in_a_file(place):
-    output_file.write_chunks(place / "report.html", (piece() for piece in (lambda: b"half", die)))
+    streams.write_chunks(place / "report.html", (piece() for piece in (lambda: b"half", die)))
 
 def in_a_site(place):
     with export_command.NewDirectory(place / "site") as site:

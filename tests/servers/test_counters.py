@@ -19,9 +19,8 @@ from tlstax.contract import Done
 from tlstax.mysql import status
 from tlstax.observers import process
 from tlstax.observers.countable import usable_events
-from tlstax.observers.counters import Counters, counted
+from tlstax.observers.counters import SOFTWARE_EVENTS, TASK_CLOCK, Counters, Event, counted
 from tlstax.observers.machine import describe_machine
-from tlstax.observers.perf_events import SOFTWARE_EVENTS, TASK_CLOCK, Event
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord

@@ -354,17 +354,17 @@ def test_rights_of_another_account_or_schema_do_not_show_what_is_in_ones_own(
 
 KILLED = """
 import os, sys
-from tlstax.external import access, given_password, ownership
+from tlstax.external import access, given_password, made
 from tlstax.external.access import AccessOptions
 from tlstax.external.server import ExternalServer
 from tlstax.mysql import schema
 def die(*_):
     os.kill(os.getpid(), 9)
-write = ownership.SchemaClaim.write
+write = made.SchemaClaim.write
 if sys.argv[2] == "before":
     schema.create = die
 elif sys.argv[2] == "unclaimed":
-    ownership.SchemaClaim.write = lambda claim, state: (die if state == "created" else write)(claim, state)
+    made.SchemaClaim.write = lambda claim, state: (die if state == "created" else write)(claim, state)
 else:
     schema.use = die
 ExternalServer.open(access.settle(AccessOptions(sys.argv[1], given_password=given_password.take())))

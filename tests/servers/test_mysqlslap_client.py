@@ -16,7 +16,7 @@ import pytest
 from load_jobs import ROWS, WITHIN_S
 
 from tlstax.clients.choice import ClientProgram, obtain_client
-from tlstax.clients.mysqlslap.program import adapter_command
+from tlstax.clients.mysqlslap import adapter_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import (
     Account,

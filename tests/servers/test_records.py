@@ -10,7 +10,7 @@ from load_jobs import job as job_of
 
 from tlstax.contract import Compression, Job, TlsOn, TlsVersion, UnixEndpoint
 from tlstax.network.tap.handshake import APPLICATION_DATA
-from tlstax.network.tap.relay import Hearer, Relay
+from tlstax.network.tap.opening import Hearer, Relay
 from tlstax.network.tap.units import PACKETS, RECORDS, Splitter
 from tlstax.records.capture import Sender
 from tlstax.specimens.private_server import PrivateServer

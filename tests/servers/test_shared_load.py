@@ -21,8 +21,7 @@ from processes import family
 from test_sitting import Watching
 from test_sitting import study as study_in_turns
 
-from tlstax.clients.fleet import Fleet
-from tlstax.clients.fleet_line import FleetLine, LoadMachineLost
+from tlstax.clients.fleet import Fleet, FleetLine, LoadMachineLost
 from tlstax.clients.fleet_messages import Listening, ListenOrder, Peer
 from tlstax.records.trial import StoredRun
 from tlstax.run.external import ExternalRequest

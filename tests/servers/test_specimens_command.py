@@ -14,7 +14,7 @@ import pytest
 from tlstax.cli.app import main
 from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.study.level_names import AUTH_PLUGINS
-from tlstax.study.product import CATALOGUED
+from tlstax.study.server_abilities import CATALOGUED
 from tlstax.tools.probes import specimen
 
 LIBRARY = "openssl-3.5-debian"

@@ -20,7 +20,7 @@ import pytest
 from processes import family, runs
 
 from tlstax.specimens import shelf
-from tlstax.specimens.recipe import AptPackages, Recipe
+from tlstax.specimens.manifest import AptPackages, Recipe
 from tlstax.specimens.sources import apt
 from tlstax.support.errors import MachineFault
 

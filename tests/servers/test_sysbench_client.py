@@ -19,9 +19,10 @@ import psutil
 import pytest
 from load_jobs import ROWS, WITHIN_S
 
+from tlstax.clients import sysbench
 from tlstax.clients.choice import ClientProgram
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.clients.sysbench import program, sysbench_command, sysbench_specimen
+from tlstax.clients.sysbench import sysbench_command, sysbench_specimen
 from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsOn, TlsVersion
 from tlstax.mysql.status import read_status
 from tlstax.observers.machine import describe_machine
@@ -83,11 +84,11 @@ def kind_of(failure: ClientFailure) -> tuple[str, str]:
 
 def own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The scripts of a copy of this machine's sysbench, which is the first on the PATH from now on."""
-    real = program.present()
+    real = sysbench.present()
     if real.root is not None:
         pytest.fail("this test needs this machine's own sysbench: apt-get install sysbench", pytrace=False)
-    scripts = tmp_path / program.STOCK_SCRIPTS
-    shutil.copytree(real.executable.parent.parent / program.STOCK_SCRIPTS, scripts)
+    scripts = tmp_path / sysbench.STOCK_SCRIPTS
+    shutil.copytree(real.executable.parent.parent / sysbench.STOCK_SCRIPTS, scripts)
     (tmp_path / "bin").mkdir()
     shutil.copy(real.executable, tmp_path / "bin" / "sysbench")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
@@ -230,7 +231,7 @@ def test_a_planted_cost_is_seen(
 ) -> None:
     """A sysbench whose own event works a little more is found by its place on the PATH."""
     _, plain = measured(job(filled, connections=1))
-    script = own_copy(tmp_path, monkeypatch) / program.FIRST_STOCK_SCRIPT
+    script = own_copy(tmp_path, monkeypatch) / sysbench.FIRST_STOCK_SCRIPT
     burning = "function event()\n   local x = 0\n   for i = 1, 50000 do x = x + math.sin(i) end\n"
     text = script.read_text(encoding="utf-8")
     assert "function event()\n" in text
@@ -462,7 +463,7 @@ def test_debians_is_fetched(mysql: PrivateServer, tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PATH", str(bin_directory))
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path))
     with pytest.raises(MachineFault, match="has not been fetched"):
-        program.present()
+        sysbench.present()
     specimen = sysbench_specimen()
     assert specimen.origin == "Debian trixie"
     assert specimen.packages["sysbench"].startswith("1.0.20")

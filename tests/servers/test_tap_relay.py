@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from tlstax.contract import TcpEndpoint
-from tlstax.network.tap import relay
-from tlstax.network.tap.opening import open_tap
-from tlstax.network.tap.relay import LONGEST_HOLD_S
+from tlstax.network.tap import opening
+from tlstax.network.tap.opening import LONGEST_HOLD_S, open_tap
 
 LOOPBACK = "127.0.0.1"
 WITHIN_S = 10.0
@@ -104,8 +103,8 @@ def test_what_follows_an_answer_that_the_client_has_not_read_is_no_turn_of_its_o
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each query is sent when the server has answered the one before, and the answer is still on its way."""
-    monkeypatch.setattr(relay, "HOLD_S", 0.5)
-    monkeypatch.setattr(relay, "LONGEST_HOLD_S", WITHIN_S)
+    monkeypatch.setattr(opening, "HOLD_S", 0.5)
+    monkeypatch.setattr(opening, "LONGEST_HOLD_S", WITHIN_S)
     answered = threading.Semaphore(0)
 
     def talk(connection: socket.socket) -> None:
@@ -148,7 +147,7 @@ def test_much_is_passed_on_whole_although_the_client_reads_late() -> None:
     assert seen.conversations[0].traffic.bytes_received == len(much)
 
 
-@pytest.mark.parametrize("pause_s", [0.0, relay.HOLD_S / 5])
+@pytest.mark.parametrize("pause_s", [0.0, opening.HOLD_S / 5])
 def test_what_a_postgresql_server_sends_beside_its_yes_to_tls_is_passed_on_and_counted(
     pause_s: float,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tlstax.contract import Counts, Done, Ready
-from tlstax.records.counts import less
+from tlstax.contract.event import less
 from tlstax.records.trial import Evidence, ServerObservation
 from tlstax.study.factors import CaseLevels
 

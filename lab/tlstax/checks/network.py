@@ -16,8 +16,7 @@ from tlstax.checks.treatment import is_of_level
 from tlstax.contract import Job, TcpEndpoint, TlsUnset, UnixEndpoint
 from tlstax.contract.job import PostgreSqlServer
 from tlstax.records.capture import Capture
-from tlstax.records.trial import Evidence
-from tlstax.records.way import DistanceObservation, PathObservation, PathPart, RoundTripTime
+from tlstax.records.trial import DistanceObservation, Evidence, PathObservation, PathPart, RoundTripTime
 from tlstax.study.factors import Distance
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
 from tlstax.study.tls_levels import PROTECTION, SSH_CIPHERS

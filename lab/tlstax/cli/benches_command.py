@@ -15,9 +15,16 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import external_of
 from tlstax.cli.old_spellings import SelfBenchOptions
 from tlstax.cli.options import BenchOptions
-from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.streams import (
+    check_writable,
+    colourful,
+    format_of_name,
+    show,
+    show_json,
+    terminal_width,
+    write_text,
+)
 from tlstax.cli.target_servers import external_url
 from tlstax.contract import HIGHEST_RATE_PER_S
 from tlstax.network.paths import pgbouncer
@@ -28,7 +35,7 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.store import open_store
 from tlstax.study.level_names import COUNT_LOCKS, DIRECT, PATHS, PGBOUNCERS, UNIX_SOCKET
-from tlstax.study.product import product_named
+from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
 from tlstax.support.text import closest

@@ -19,10 +19,9 @@ from typing import Literal, get_args
 from tlstax import __version__
 from tlstax.cli.asked_outcomes import asked_outcomes
 from tlstax.cli.flames_command import draw
-from tlstax.cli.output_file import check_writable, format_of_name, write_bytes
 from tlstax.cli.report_command import report_command
 from tlstax.cli.runs_app import ExportOptions
-from tlstax.cli.streams import show, show_json
+from tlstax.cli.streams import check_writable, format_of_name, show, show_json, write_bytes
 from tlstax.records.trial import StoredRun
 from tlstax.report.page.html import Link, html, site_html
 from tlstax.report.page.site import PackedFile, SiteRun, site_run

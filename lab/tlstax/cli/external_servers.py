@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, needs_external, warn
-from tlstax.external.abilities import abilities_of
 from tlstax.external.access import URL_SHAPE, AccessOptions, ExternalAccess, ExternalAddress, settle
+from tlstax.external.connection import abilities_of
 from tlstax.external.server import EXTERNAL_TABLES, OWN_SCHEMA
 from tlstax.external.tls import ExternalTls
 from tlstax.external.workload_guard import check_workloads
@@ -29,7 +29,7 @@ from tlstax.study.files import rebuilt
 from tlstax.study.labels import asking_what_is_there
 from tlstax.study.level_names import DIRECT_TLS
 from tlstax.study.needs import has_plaintext
-from tlstax.study.product import UNNAMED
+from tlstax.study.server_abilities import UNNAMED
 from tlstax.support.errors import UserMistake
 
 

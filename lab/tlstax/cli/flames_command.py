@@ -11,8 +11,17 @@ from shlex import quote
 
 from pydantic import BaseModel
 
-from tlstax.cli.output_file import check_writable, format_of_name, write_text
-from tlstax.cli.streams import colourful, show, show_json, show_page, tell, terminal_width
+from tlstax.cli.streams import (
+    check_writable,
+    colourful,
+    format_of_name,
+    show,
+    show_json,
+    show_page,
+    tell,
+    terminal_width,
+    write_text,
+)
 from tlstax.clients.engine import tool_command
 from tlstax.plan.order import cases
 from tlstax.records.profiles.stacks import SIDES, Side

@@ -105,7 +105,7 @@ def machines(
 
     With their clocks, and how far they are apart.
     """
-    from tlstax.cli.asked_cluster import check_can_supply
+    from tlstax.cli.target_servers import check_can_supply
 
     check_can_supply()
     from tlstax.cli.streams import show_found
@@ -151,7 +151,7 @@ def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")])
 
     Options, names of servers, studies and runs as well.
     """
-    from tlstax.cli.command_tree import command_tree
+    from tlstax.cli.app import command_tree
     from tlstax.cli.completion.scripts import script
     from tlstax.cli.streams import show
 

@@ -12,22 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.cli import quantities
-from tlstax.cli.output_file import check_writable, format_of_name, write_chunks
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json
+from tlstax.cli.streams import check_writable, colourful, format_of_name, show, show_json, write_chunks
 from tlstax.network.paths.design import told_version
 from tlstax.specimens import added, carried, resolve, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES
-from tlstax.specimens.manifest import Kept
+from tlstax.specimens.manifest import Kept, Kind, Recipe
 from tlstax.specimens.progress import Reporter
-from tlstax.specimens.recipe import Kind, Recipe
 from tlstax.support.credentials import called
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.installation import is_clone
 from tlstax.support.text import closest, enumerated
-from tlstax.tools import bundle, python_packages
+from tlstax.tools import bundle
 from tlstax.tools.bundle import Contents, Making, Share
 from tlstax.tools.probes import specimen
 from tlstax.tools.probes.specimen import Facts, Listed, Listing
@@ -329,9 +327,9 @@ def _versions(pythons: str | None) -> tuple[str, ...]:
     this = f"{sys.version_info.major}.{sys.version_info.minor}"
     wanted = quantities.names(pythons or this, "--python")
     for version in wanted:
-        if not python_packages.is_served(version):
+        if not bundle.is_served(version):
             raise UserMistake(
                 f"--python {version!r} is no version that tlstax runs on",
-                remedy=f"name some of 3.{python_packages.OLDEST_PYTHON} to 3.{python_packages.NEWEST_PYTHON}",
+                remedy=f"name some of 3.{bundle.OLDEST_PYTHON} to 3.{bundle.NEWEST_PYTHON}",
             )
     return wanted

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlstax.cli import quantities
-from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.options import MeasuringOptions
-from tlstax.cli.output_file import check_writable
-from tlstax.cli.target_servers import ExternalServers
+from tlstax.cli.streams import check_writable
+from tlstax.cli.target_servers import AskedCluster, ExternalServers
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.plan.timing import SHORTEST_S, block_s
@@ -25,7 +24,8 @@ from tlstax.study.design import LONGEST_BUDGET_S
 from tlstax.study.files import rebuilt
 from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
 from tlstax.study.needs import tls_libraries
-from tlstax.study.product import ProductName, ServerAbilities, product_of
+from tlstax.study.product import ProductName, product_of
+from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.several_clients import check_shared
 from tlstax.support.directories import reports_dir
 from tlstax.support.errors import UserMistake

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import ProbeOptions
-from tlstax.cli.streams import show_found, terminal_width
+from tlstax.cli.streams import check_writable, format_of_name, show_found, terminal_width, write_text
 from tlstax.cli.target_servers import check_probed_url, is_of_postgresql, needs_external
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
 from tlstax.report.formats.markdown import of_sections

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.measuring import Shown, measure
-from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.progress import ProgressLine
+from tlstax.cli.server_app import PredictOptions
 from tlstax.cli.streams import show_found, tell
 from tlstax.observers.machine import available_cpus, cpu_model
 from tlstax.plan.prediction_studies import CALIBRATION, calibration_study, drawn, references, validation_study
@@ -28,7 +28,8 @@ from tlstax.study.client_kinds import Wanted
 from tlstax.study.factor import check_level
 from tlstax.study.factors import CaseLevels, check_factor, whys_not
 from tlstax.study.mixes import Mix
-from tlstax.study.product import DEFAULT, ProductName, abilities_named, family_of, product_named
+from tlstax.study.product import DEFAULT, ProductName, family_of
+from tlstax.study.server_abilities import abilities_named, product_named
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.plain_words import plain
 from tlstax.support.text import enumerated

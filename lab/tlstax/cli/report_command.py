@@ -7,13 +7,21 @@ from typing import get_args
 
 from tlstax.cli.asked_outcomes import asked_outcomes
 from tlstax.cli.flames_command import draw
-from tlstax.cli.output_file import check_writable, format_of_name, write_text
-from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
+from tlstax.cli.streams import (
+    check_writable,
+    colourful,
+    format_of_name,
+    show,
+    show_json,
+    show_page,
+    terminal_width,
+    write_text,
+)
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.document import RunDocument
 from tlstax.store import Store, open_store, row_tables
-from tlstax.support.collector import put_off
+from tlstax.store.store import put_off
 from tlstax.support.directories import reports_dir
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest

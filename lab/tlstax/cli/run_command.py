@@ -7,11 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tlstax.cli import quantities
-from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.measuring import bounded, knowing_added, knowing_external, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, needs_external, warn
+from tlstax.cli.target_servers import (
+    Allowed,
+    AskedCluster,
+    ExternalServers,
+    asked_cluster,
+    check_has_server,
+    external_among,
+    needs_external,
+    warn,
+)
 from tlstax.external.tls import VERIFYING, mode_named
 from tlstax.records.trial import Changes
 from tlstax.specimens import authorities

@@ -7,7 +7,6 @@ from functools import partial
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import accessed, external_of
-from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.postgres_probe_command import (
     OF_MYSQL,
     budget_of,
@@ -19,7 +18,7 @@ from tlstax.cli.postgres_probe_command import (
 )
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import AdviseOptions, InspectOptions, ProbeOptions
-from tlstax.cli.streams import show_found, terminal_width
+from tlstax.cli.streams import check_writable, format_of_name, show_found, terminal_width, write_text
 from tlstax.cli.target_servers import (
     external_url,
     is_of_postgresql,

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tlstax.cli import quantities
-from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.measure_app import PlanOptions, StudyRunOptions
 from tlstax.cli.measuring import (
@@ -24,7 +23,16 @@ from tlstax.cli.measuring import (
 )
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import show, show_found, show_json, tell, terminal_width
-from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, external_among, typed_servers
+from tlstax.cli.target_servers import (
+    SERVER,
+    Allowed,
+    AskedCluster,
+    ExternalServers,
+    asked_cluster,
+    check_has_server,
+    external_among,
+    typed_servers,
+)
 from tlstax.plan.budget import no_room, what_fits
 from tlstax.plan.order import Plan, plan
 from tlstax.records.trial import Changes

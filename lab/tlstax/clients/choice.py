@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tlstax.clients import engine, sysbench
-from tlstax.clients.mysqlslap import program as mysqlslap
-from tlstax.clients.pgbench import program as pgbench
+from tlstax.clients import engine, mysqlslap, pgbench, sysbench
 from tlstax.clients.streams import program as streams
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf

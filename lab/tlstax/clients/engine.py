@@ -8,9 +8,9 @@ from pathlib import Path
 from tlstax import __version__
 from tlstax.records.trial import Specimen
 from tlstax.support import trusted
-from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.installation import shipped_program
+from tlstax.support.trusted import sha256_of
 
 BINARY_VARIABLE = "TLSTAX_ENGINE"
 """Set by the launcher to the binary that it built from these sources; unset, it is the wheel's own."""

@@ -20,7 +20,7 @@ from tlstax.contract import (
     Slice,
     Wire,
 )
-from tlstax.records.counts import total
+from tlstax.contract.event import total
 
 Counted = TypeVar("Counted", Negotiated, ErrorCount)
 

@@ -1,4 +1,4 @@
-"""A connection to an external server: the way there, and a login by the product's own module.
+"""A connection to an external server: the way there, a login by the product's own module, and what it can do.
 
 Who could read the password on the way, or could be somebody else, does not get it: see `mysql_login` and
 `postgres_login`.
@@ -16,7 +16,11 @@ from tlstax.external import failures as external_failures
 from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.tls import VERIFYING, SslMode
+from tlstax.products.external import external_product
+from tlstax.sql import answers
 from tlstax.sql.database import Database, GuardedDatabase, SqlError
+from tlstax.study.product import release_of
+from tlstax.study.server_abilities import ServerAbilities, of_postgresql
 from tlstax.support.errors import MachineFault
 
 CONNECT_TIMEOUT_S = 10.0
@@ -129,3 +133,25 @@ def _reach_socket(access: ExternalAccess, path: str, timeout_s: float) -> socket
         channel.close()
         raise external_failures.of_socket(access, error, timeout_s) from error
     return channel
+
+
+def abilities_of(access: ExternalAccess) -> ServerAbilities:
+    """Log in once and ask for its version, and for the TLS that it is configured to accept.
+
+    UserMistake or MachineFault where nobody is let in, or it does not answer.
+    """
+    product = external_product(access.product)
+    database = connect(access, access.address.schema)
+    try:
+        version = product.server_facts.version(database)
+        versions = product.server_tls.facts(database).versions
+    except SqlError as error:
+        raise MachineFault(
+            f"{access.address} does not say what it is ({answers.message_of(error)})"
+        ) from error
+    finally:
+        close(database)
+    known = of_postgresql(release_of(version)[0])
+    names = tuple(name.removeprefix("TLSv") for name in versions)
+    accepted = tuple("1.0" if name == "1" else name for name in names)
+    return known.model_copy(update={"tls_versions": accepted}) if accepted else known

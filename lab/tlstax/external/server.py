@@ -3,7 +3,7 @@
 Nothing but an ordinary account is needed. The laboratory works in the schema that the URL names, else in
 `tlstax`, which is created if the account may do so and dropped at the end if it was created. In it there
 are the tables that the workloads need, `tlstax_sbtest1` above all, known as ours by a signed comment
-(`ownership.py`). A lock of the server's (GET_LOCK, or an advisory one) keeps a second tlstax out of the same
+(`made.py`). A lock of the server's (GET_LOCK, or an advisory one) keeps a second tlstax out of the same
 schema; the server releases it when the connection that holds it ends. On the other nodes of a cluster the
 record's newest row does.
 """
@@ -18,14 +18,13 @@ from types import TracebackType
 from typing import Self, TypeGuard
 
 from tlstax.contract import Account, Endpoint, Job
-from tlstax.external import conditions, ownership, workload_guard
+from tlstax.external import conditions, made, workload_guard
 from tlstax.external import connection as external_connection
 from tlstax.external import failures as external_failures
 from tlstax.external.access import ExternalAccess
 from tlstax.external.conditions import READS_ONLY, Intent
-from tlstax.external.made import Made, StatementRefused, Warn
+from tlstax.external.made import Made, Ownership, StatementRefused, Warn
 from tlstax.external.near import Near, near
-from tlstax.external.ownership import Ownership
 from tlstax.external.reading import Place
 from tlstax.external.tls import ExternalTls
 from tlstax.plan.elsewhere import Room
@@ -101,7 +100,7 @@ class ExternalServer:
         UserMistake or MachineFault when it is not possible, NothingMayBeMade where the server lets nothing be
         made; nothing is left behind then.
         """
-        key = ownership.key()
+        key = made.key()
         database = _connect(access, access.address.schema)
         try:
             with _reported(access):

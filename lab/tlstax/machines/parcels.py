@@ -14,7 +14,7 @@ from pathlib import Path
 from tlstax.clients.engine import engine_command
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES
-from tlstax.specimens.recipe import AptPackages, MavenArtefact, NpmPackage
+from tlstax.specimens.manifest import AptPackages, MavenArtefact, NpmPackage
 from tlstax.specimens.sessions import open_session
 from tlstax.study import Study
 from tlstax.study.needs import server_choices

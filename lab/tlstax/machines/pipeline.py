@@ -20,6 +20,7 @@ from tlstax.machines.cluster import (
     BlockDone,
     BlockOrder,
     Cluster,
+    Dispatch,
     Failed,
     Heard,
     Measured,
@@ -31,7 +32,6 @@ from tlstax.machines.cluster import (
     Worker,
     line,
 )
-from tlstax.machines.dispatch import Dispatch
 from tlstax.plan.order import blocks
 from tlstax.records.trial import RunHeader, Specimen, StoredRun, TrialRecord, Verdict
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done

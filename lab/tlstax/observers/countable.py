@@ -20,8 +20,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tlstax.observers import perf_events
-from tlstax.observers.perf_events import EVENTS, HARDWARE, HARDWARE_EVENTS, Event, fault_of
+from tlstax.observers import counters
+from tlstax.observers.counters import EVENTS, HARDWARE, HARDWARE_EVENTS, Event, fault_of
 from tlstax.support.text import enumerated
 
 ROUNDS = 5
@@ -58,7 +58,7 @@ def _round(program: subprocess.Popen[str], events: Collection[Event]) -> tuple[f
     alone = _turn_us(program)
     descriptors: Sequence[int] = ()
     try:
-        descriptors = [perf_events.open_event(event, program.pid) for event in events]
+        descriptors = [counters.open_event(event, program.pid) for event in events]
         return alone, _turn_us(program)
     finally:
         for descriptor in descriptors:

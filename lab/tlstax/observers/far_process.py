@@ -20,8 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self
 
-from tlstax.observers.counters import Readings
-from tlstax.observers.perf_events import Reading
+from tlstax.observers.counters import Reading, Readings
 from tlstax.observers.process import Clock, CpuReading, Threads
 from tlstax.records.window import CpuSource
 from tlstax.support.credentials import quoted

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from tlstax.contract import Frozen
 from tlstax.records.trial import MappedLibrary, ServerCpu
 from tlstax.records.window import ProcessUse
-from tlstax.support.checksums import sha256_of
 from tlstax.support.text import natural
+from tlstax.support.trusted import sha256_of
 
 SETTLING_S, SETTLED_US, LONGEST_SETTLING_S = 0.0001, 20.0, 0.05
 """After a slice in which connections came and went the server may go on for a moment with those that the

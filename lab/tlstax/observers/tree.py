@@ -27,8 +27,7 @@ from types import TracebackType
 from typing import Self
 
 from tlstax.observers import process
-from tlstax.observers.counters import Counters
-from tlstax.observers.perf_events import TASK_CLOCK, open_event, read_event
+from tlstax.observers.counters import TASK_CLOCK, Counters, open_event, read_event
 from tlstax.observers.process import ROOT, Clock, CpuClock, CpuReading, ProcessMemory, Threads, read_threads
 from tlstax.observers.window import Side
 from tlstax.records.window import CpuSource

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from tlstax.study import Study, load_study
 from tlstax.study.level_names import CERT, DEFAULT_AUTH, DIRECT, Level, authority_key
 from tlstax.study.mixes import CHEAPEST_KEY, VERSIONS, Mix
-from tlstax.study.product import product_named
+from tlstax.study.server_abilities import product_named
 from tlstax.study.tls_levels import version_of
 
 CALIBRATION = "calibration"

@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 from tlstax.contract import Frozen
 from tlstax.study import factors, level_names, workloads
 from tlstax.study.outcomes import OUTCOMES
-from tlstax.study.product import CATALOGUED
+from tlstax.study.server_abilities import CATALOGUED
 from tlstax.support.text import natural
 
 Rule = Callable[[str], str | None]

@@ -9,7 +9,7 @@ from typing import Literal
 from tlstax.contract import Frozen
 
 Judgement = Literal["higher", "lower", "alike", "inconclusive"]
-"""Of a figure beside another one, by the one rule of `stats/judgements.py`."""
+"""Of a figure beside another one, by the one rule of `stats/contrasts.py`."""
 
 DIFFERENCES: tuple[Judgement, ...] = ("higher", "lower")
 """The judgements by which a difference is seen."""

@@ -13,7 +13,7 @@ from tlstax.plan import at_work
 from tlstax.plan.jobs import job_for
 from tlstax.records.beforehand import AtWork, AtWorkStep
 from tlstax.run.bench import Bench
-from tlstax.run.trial_evidence import GRACE_S
+from tlstax.run.trial import GRACE_S
 from tlstax.sql.facts import Traffic
 from tlstax.study import Study
 from tlstax.study.factors import CaseLevels

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Self
 from tlstax.clients.choice import ClientProgram
 from tlstax.clients.engine import engine_command
 from tlstax.clients.fleet import Fleet, FleetClient
-from tlstax.clients.pgbench.program import counting
+from tlstax.clients.pgbench import counting
 from tlstax.clients.process import Client, LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
 from tlstax.network.paths.route import Route, RunningPath, Span
-from tlstax.observers.counters import Counters
+from tlstax.observers.counters import Counters, Event
 from tlstax.observers.far_process import FarClock, FarProcess
 from tlstax.observers.machine import describe_machine
-from tlstax.observers.perf_events import Event
 from tlstax.observers.process import Clock, CpuClock
 from tlstax.observers.profiler import Sampling
 from tlstax.observers.tree import TreeClock

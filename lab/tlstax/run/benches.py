@@ -16,8 +16,8 @@ from tlstax.contract import Account
 from tlstax.network.paths.design import Ends
 from tlstax.network.paths.route import RunningPath, Span
 from tlstax.observers import countable
+from tlstax.observers.counters import HARDWARE_EVENTS, Event
 from tlstax.observers.machine import describe_machine
-from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
 from tlstax.observers.profiler import Sampling
 from tlstax.observers.turn import Turn
 from tlstax.plan.cpu_shares import Split, of_server

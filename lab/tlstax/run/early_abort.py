@@ -17,7 +17,7 @@ from tlstax.checks.server_errors import ServerError, meaning_of
 from tlstax.checks.treatment import CONFLICTS, MOST_ERRORS
 from tlstax.contract import ErrorCount, ErrorEvent
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.stats.comparisons import Comparison, compare
+from tlstax.stats.estimates import Comparison, compare
 from tlstax.stats.stopping import HOPELESS_BLOCKS
 from tlstax.study import Study
 from tlstax.study.client_kinds import kind_of

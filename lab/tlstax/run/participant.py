@@ -9,6 +9,7 @@ from typing import TypedDict
 
 from tlstax.clients.process import Client
 from tlstax.contract import Counts, FullLoad, FullLoadSpan, Job, Slice
+from tlstax.contract.event import total
 from tlstax.observers import process
 from tlstax.observers.counters import Counters
 from tlstax.observers.process import CpuClock
@@ -16,12 +17,11 @@ from tlstax.observers.window import Side, Watch
 from tlstax.plan import turns
 from tlstax.plan.jobs import comes_and_goes
 from tlstax.plan.sittings import Sitting
-from tlstax.records.counts import total
 from tlstax.records.trial import ServerCpu, Trial
 from tlstax.records.window import Slices
 from tlstax.run.bench import Bench
 from tlstax.run.server_pages import Burning, LockCounting
-from tlstax.run.trial_evidence import (
+from tlstax.run.trial import (
     GRACE_S,
     Gathered,
     Passed,

@@ -16,12 +16,11 @@ from pydantic import ValidationError
 
 from tlstax.contract import Frozen
 from tlstax.specimens import manifest as manifests
-from tlstax.specimens.manifest import Manifest, Part
-from tlstax.specimens.recipe import CSource, Recipe
+from tlstax.specimens.manifest import CSource, Manifest, Part, Recipe
 from tlstax.specimens.sources.tool import Place, unpack_tar
-from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.installation import ROOT
+from tlstax.support.trusted import sha256_of
 
 CONTENTS = "bundle.txt"
 SUMS = "SHA256SUMS"

@@ -15,11 +15,11 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from tlstax.specimens.recipe import AptPackages, Crate, CSource, DriverBuild, Kind, OpensslBuild, Recipe
+from tlstax.specimens.manifest import AptPackages, Crate, CSource, DriverBuild, Kind, OpensslBuild, Recipe
 from tlstax.specimens.server_recipes import MARIADB_10_11, MARIADB_11_8, MYSQL_9_7, MYSQL_OF_SID, SERVERS
 from tlstax.study.driver_catalogue import DRIVERS, Driver
 from tlstax.study.level_names import BURN, COUNT_LOCKS, GROUPS_LIFTED
-from tlstax.support.checksums import sha256_of
+from tlstax.support.trusted import sha256_of
 
 _LENDER = Crate(
     version="300.5.0+3.5.0", sha256="e8ce546f549326b0e6052b649198487d91320875da901e7bd11a06d1ee3f9c2f"

@@ -13,18 +13,17 @@ from tlstax.records.trial import Specimen
 from tlstax.specimens import added, carried, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
-from tlstax.specimens.manifest import Kept
+from tlstax.specimens.manifest import COMPANIONS, AptPackages, CSource, Kept, Kind, Recipe
 from tlstax.specimens.progress import Progress, Reporter, reporter
-from tlstax.specimens.recipe import COMPANIONS, AptPackages, CSource, Kind, Recipe
 from tlstax.specimens.server_build import FORKING, Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY, codename
 from tlstax.study.factor import EXTERNAL
 from tlstax.study.product import ProductName, product_of
-from tlstax.support.checksums import sha256_of
 from tlstax.support.credentials import called
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
+from tlstax.support.trusted import sha256_of
 
 PROGRAMS = ("mysqld", "mariadbd")
 """The servers of this machine that are taken where none could be fetched."""

@@ -12,10 +12,10 @@ from pathlib import Path
 from tlstax.records.trial import LibraryClaim, PlantedClaim, Specimen
 from tlstax.study.level_names import BURN, COUNT_LOCKS
 from tlstax.study.product import ProductName
-from tlstax.support.checksums import sha256_of
 from tlstax.support.directories import plain
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
+from tlstax.support.trusted import sha256_of
 
 
 @dataclass(frozen=True)

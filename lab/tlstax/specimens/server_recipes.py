@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.specimens.recipe import AptPackages, MavenArtefact, MavenFile, NpmPackage, Recipe
+from tlstax.specimens.manifest import AptPackages, MavenArtefact, MavenFile, NpmPackage, Recipe
 from tlstax.study.product import ProductName
 
 X86, ARM = "x86_64", "aarch64"

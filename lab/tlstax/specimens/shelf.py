@@ -21,22 +21,26 @@ from platform import machine
 from tlstax.specimens import carried
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.catalogue import gone_runtime
-from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
-from tlstax.specimens.progress import Progress, Reporter, reporter
-from tlstax.specimens.recipe import (
+from tlstax.specimens.manifest import (
+    BROKEN,
+    DIGESTS,
+    TREE,
     AptPackages,
     CSource,
     DriverBuild,
+    Kept,
     MavenArtefact,
     NpmPackage,
     OpensslBuild,
+    Part,
     Recipe,
 )
-from tlstax.specimens.sources import apt, archives, compiled, driver
+from tlstax.specimens.progress import Progress, Reporter, reporter
+from tlstax.specimens.sources import apt, archives, compiled
 from tlstax.specimens.sources.tool import Place
 from tlstax.support import directories, trusted
-from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+from tlstax.support.trusted import sha256_of
 
 
 def present(recipe: Recipe) -> Kept | None:
@@ -172,7 +176,7 @@ def _fill(recipe: Recipe, place: Place, report: Reporter) -> tuple[str, tuple[Pa
         case CSource():
             return recipe.version, compiled.fill_fault(recipe, source, place, report)
         case DriverBuild():
-            return recipe.version, driver.fill(recipe, source, place, report)
+            return recipe.version, compiled.fill_driver(recipe, source, place, report)
 
 
 @contextlib.contextmanager

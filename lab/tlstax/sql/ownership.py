@@ -47,7 +47,7 @@ RECORD = "tlstax_made"
 class Entry(NamedTuple):
     """A step with an object of the schema, as the record has it: its kind, its name, and its sign.
 
-    `proof` shows that the entry is ours (`external/ownership.py`).
+    `proof` shows that the entry is ours (`external/made.py`).
     """
 
     step: str

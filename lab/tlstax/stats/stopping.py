@@ -12,7 +12,7 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.live import KnownRatio
-from tlstax.stats.comparisons import Comparison, Pair, compare
+from tlstax.stats.estimates import Comparison, Pair, compare
 from tlstax.stats.outcomes import log_ratio_between
 from tlstax.stats.pooling import Pooling, machines_of
 from tlstax.stats.wording import known_to, percent

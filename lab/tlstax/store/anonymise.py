@@ -29,7 +29,7 @@ from tlstax.contract import (
 )
 from tlstax.contract.event import Counts
 from tlstax.contract.job import Account, DriverTerms, TcpEndpoint, UnixEndpoint
-from tlstax.records import beforehand, capture, trial, way
+from tlstax.records import beforehand, capture, trial
 from tlstax.records import public_texts as texts
 from tlstax.records.beforehand import ExternalServer, PilotLoad
 from tlstax.records.profiles.stacks import UNKNOWN, Profile, SideProfile, folded, frames
@@ -41,7 +41,8 @@ from tlstax.records.window import Load, LoadPart, LockSite, ProcessUse, Together
 from tlstax.study import design, factors, level_names, published, workloads
 from tlstax.study.files import built_in_studies
 from tlstax.study.outcomes import OUTCOMES
-from tlstax.study.product import ProductName, ServerAbilities
+from tlstax.study.product import ProductName
+from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.workloads import user_defined
 
 NOT_AT_ALL = (RowSample,)
@@ -606,7 +607,7 @@ def _messages(text: str) -> str | None:
 def _wire_fields(*, is_ours: bool) -> Fields:
     """With `is_ours` the server and all that it is asked are the laboratory's own, and so are their bytes."""
     return {
-        way.PathObservation: {
+        trial.PathObservation: {
             "name": lambda text: text if texts.is_level(text) else "path",
             "specimen": lambda text: text if texts.is_level(text) else "path",
             "version": texts.library_version,
@@ -616,7 +617,7 @@ def _wire_fields(*, is_ours: bool) -> Fields:
             "said_by": lambda text: _said(text, ("network/paths",)) or "",
             "log": out,
         },
-        way.PathPart: {
+        trial.PathPart: {
             "program": texts.file,
             "ended": lambda text: _said(text, _SPOKEN) or "",
             "last_line": out,

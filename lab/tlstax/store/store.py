@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import secrets
@@ -17,9 +18,7 @@ from pydantic import ConfigDict, Field
 
 from tlstax.contract import Frozen
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.store.schema import RunRow, Status, checked, packed, prepare, unpacked
-from tlstax.store.writer import RunLocks, this_process
-from tlstax.support import collector
+from tlstax.store.schema import RunLocks, RunRow, Status, checked, packed, prepare, this_process, unpacked
 from tlstax.support.directories import data_dir, ensure_directory
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import counted
@@ -267,7 +266,7 @@ class Store:
         Raises UserMistake where that is not one run.
         """
         run = self.found(run_or_prefix)
-        with reported(self._path), collector.put_off():
+        with reported(self._path), put_off():
             row = self._row(run)
             status = self._status_of(row)
             header = unpacked(self._path, RunHeader, row.header, run)
@@ -459,3 +458,21 @@ def reported(path: Path, kept: Callable[[], str] = str) -> Iterator[None]:
         raise MachineFault(
             f"the store {path} cannot be used: {meaning}{f' ({safe})' if safe else ''}", remedy=remedy
         ) from fault
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """No search meanwhile. What is made must have no cycles, or few: those stay for good.
+
+    The search begins after every so many new objects and goes over all that there are, which takes several
+    times as long as making a hundred thousand records does (CPython, `gc.set_threshold`).
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            # Later searches pass over what there is now, for it stays.
+            gc.freeze()
+            gc.enable()

@@ -9,7 +9,7 @@ from tlstax.study.client_kinds import FLOOR, PGBENCH
 from tlstax.study.design import DECIDES_AT_A_RATE, Contrast, Exclusion, Study, listed
 from tlstax.study.factor import check_level
 from tlstax.study.factors import FACTORS, Choice, check_factor, within
-from tlstax.study.files import rebuilt, with_workload_files
+from tlstax.study.files import check_tables, matching, rebuilt, with_workload_files
 from tlstax.study.level_names import (
     DIRECT,
     ENGINE,
@@ -21,7 +21,6 @@ from tlstax.study.level_names import (
     Levels,
 )
 from tlstax.study.published import Published
-from tlstax.study.table_checks import check_tables, matching
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, enumerated

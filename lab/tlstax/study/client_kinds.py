@@ -24,7 +24,8 @@ from tlstax.study.level_names import (
     UNIX_SOCKET,
     Level,
 )
-from tlstax.study.product import DEFAULT, ProductName, ServerAbilities
+from tlstax.study.product import DEFAULT, ProductName
+from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.workloads import Rows, by_numbers
 from tlstax.study.workloads.user_defined import is_one_sequence
 from tlstax.support.text import counted

@@ -14,8 +14,9 @@ from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds import Wanted
 from tlstax.study.factors import CaseLevels, Choice, whys_not, within
 from tlstax.study.level_names import OPTION, UNSET, Level, Levels
-from tlstax.study.product import DEFAULT, UNNAMED, ProductName, ServerAbilities, abilities_named
+from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.published import ALIKE_WITHIN, GrowthClaim, ProcessorTable, Published, Statement, TimeTable
+from tlstax.study.server_abilities import UNNAMED, ServerAbilities, abilities_named
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.text import closest
 

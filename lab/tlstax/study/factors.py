@@ -375,7 +375,7 @@ class CaseLevels(Mapping[str, Level]):
         unsaid=DIRECT,
         has_option=True,
         lacks=exclusions.of_path,
-        check="paths.way",
+        check="network.way",
         beside=_but(DIRECT, "path {} cannot be measured", "its programs stand on the server's own machine"),
     )
     address: str = _factor(
@@ -396,7 +396,7 @@ class CaseLevels(Mapping[str, Level]):
         least=0,
         named="unless plain",
         has_option=True,
-        check="distance.distance",
+        check="network.distance",
         beside=_NO_DISTANCE,
     )
     jitter_ms: float = _factor(
@@ -406,7 +406,7 @@ class CaseLevels(Mapping[str, Level]):
         form="decimal",
         least=0,
         named="unless plain",
-        check="distance.distance",
+        check="network.distance",
         beside=_NO_DISTANCE,
     )
     rate_mbit: int = _factor(
@@ -416,7 +416,7 @@ class CaseLevels(Mapping[str, Level]):
         form="whole",
         least=0,
         named="unless plain",
-        check="distance.distance",
+        check="network.distance",
         beside=_NO_DISTANCE,
     )
     server: str | None = _factor(

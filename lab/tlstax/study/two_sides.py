@@ -12,7 +12,7 @@ from tlstax.study.factor import check_level
 from tlstax.study.factors import SERVER_FACTORS, CaseLevels, check_factor
 from tlstax.study.files import built
 from tlstax.study.level_names import Level
-from tlstax.study.product import ServerAbilities
+from tlstax.study.server_abilities import ServerAbilities
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 

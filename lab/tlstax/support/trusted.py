@@ -1,13 +1,16 @@
-"""Whether nobody but this user and root could have put there what is about to be run, as sshd(8) asks it.
+"""Whether a file is what is about to be run: by who could have put it there, and by its checksum.
 
-A folder of programs, and each above it, belongs to this user or to root, and nobody else may write to it.
-Above, a sticky bit will do (/tmp), and so does a group that is the owner's own with nobody else in it: many
-systems give each user one. The launcher asks the same in setup/places.sh, before it runs anything.
+Nobody but this user and root may have, as sshd(8) asks it: a folder of programs, and each above it, belongs
+to this user or to root, and nobody else may write to it. Above, a sticky bit will do (/tmp), and so does a
+group that is the owner's own with nobody else in it: many systems give each user one. The launcher asks the
+same in setup/places.sh, before it runs anything. A specimen, a package or a mapped library is known by its
+checksum.
 """
 
 from __future__ import annotations
 
 import grp
+import hashlib
 import os
 import pwd
 import shlex
@@ -82,3 +85,9 @@ def _user(number: int) -> str:
         return pwd.getpwuid(number).pw_name
     except KeyError:
         return f"the user {number}"
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's content, in lower-case hexadecimal. Raises OSError."""
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

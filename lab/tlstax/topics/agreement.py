@@ -25,8 +25,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.results.rows import Row, Told
 from tlstax.stats import stats
-from tlstax.stats.contrasts import nearest
-from tlstax.stats.judgements import judge
+from tlstax.stats.contrasts import judge, nearest
 from tlstax.stats.outcomes import UNITS, is_of_load_client
 from tlstax.stats.series import Logs, Series, difference
 from tlstax.stats.stats import relative_difference

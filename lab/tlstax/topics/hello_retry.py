@@ -20,7 +20,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row, Told
 from tlstax.stats import stats
-from tlstax.stats.judgements import judge_difference
+from tlstax.stats.contrasts import judge_difference
 from tlstax.stats.outcomes import is_large
 from tlstax.stats.series import LADDER, Series, difference
 from tlstax.stats.wording import (

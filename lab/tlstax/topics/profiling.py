@@ -9,7 +9,7 @@ from tlstax.records.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profil
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
-from tlstax.stats.comparisons import counts_of
+from tlstax.stats.estimates import counts_of
 from tlstax.stats.outcomes import log_ratio_between
 from tlstax.stats.pooling import Pooling, machines_of
 from tlstax.stats.series import pooled

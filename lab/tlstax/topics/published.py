@@ -14,8 +14,7 @@ from tlstax.records.trial import Machine
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.results.rows import Row, Told
-from tlstax.stats.contrasts import twins
-from tlstax.stats.judgements import is_different
+from tlstax.stats.contrasts import is_different, twins
 from tlstax.stats.outcomes import OUTCOMES
 from tlstax.stats.series import Series
 from tlstax.stats.wording import MANY_TIMES, alike, change_words, percent

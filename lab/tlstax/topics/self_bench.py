@@ -15,8 +15,7 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
 from tlstax.stats import stats
-from tlstax.stats.contrasts import nearest
-from tlstax.stats.judgements import judge
+from tlstax.stats.contrasts import judge, nearest
 from tlstax.stats.outcomes import UNITS, is_of_load_client
 from tlstax.stats.series import Series
 from tlstax.stats.wording import capitalised, each, negotiated, tls_label, with_ends

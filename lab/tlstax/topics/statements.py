@@ -26,8 +26,7 @@ from typing import Literal, NamedTuple
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.results.rows import Row, Told
-from tlstax.stats.contrasts import INSTANCE, Floor, Twins, twins
-from tlstax.stats.judgements import MOST_TIMES, is_different, rooms
+from tlstax.stats.contrasts import INSTANCE, MOST_TIMES, Floor, Twins, is_different, rooms, twins
 from tlstax.stats.outcomes import OUTCOMES
 from tlstax.stats.series import LADDER, Logs, Series, difference, pooled
 from tlstax.stats.wording import change_words, mode_label, percent

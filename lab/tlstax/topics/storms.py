@@ -11,8 +11,8 @@ from statistics import fmean, stdev
 
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, RowSet, Told, by_case
+from tlstax.stats.contrasts import judge
 from tlstax.stats.estimates import Estimate
-from tlstax.stats.judgements import judge
 from tlstax.stats.outcomes import storm_rates
 from tlstax.study import within
 from tlstax.study.labels import finding_levels, group_label, label

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from tlstax.records.trial import StoredRun
 from tlstax.results.rows import Of, Row
-from tlstax.stats.comparisons import counts_of
+from tlstax.stats.estimates import counts_of
 from tlstax.stats.series import Logs, Series, series_of
 from tlstax.stats.wording import negotiated, percent
 from tlstax.study.labels import full_label, label_levels

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_label
-from tlstax.stats.judgements import judge_difference
+from tlstax.stats.contrasts import judge_difference
 from tlstax.stats.series import Series
 from tlstax.stats.wording import MINUS, capitalised, each, percent, with_ends
 from tlstax.study import Levels

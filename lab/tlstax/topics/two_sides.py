@@ -17,7 +17,7 @@ from tlstax.records.trial import StoredRun
 from tlstax.results.document import GateResult, RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row, Told, by_label
-from tlstax.stats.judgements import judge
+from tlstax.stats.contrasts import judge
 from tlstax.stats.limits import CONFIDENCE, Limits, confidence_of_each, worst
 from tlstax.stats.series import Logs, Series, series_of
 from tlstax.stats.wording import capitalised, change_words, percent, verdict_words

@@ -15,8 +15,7 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.network import distance, longest_ms, shortest_ms
 from tlstax.contract import TcpEndpoint, UnixEndpoint
 from tlstax.plan.order import cases
-from tlstax.records.trial import Trial
-from tlstax.records.way import DistanceObservation, LaneUse, Lateness, LinkUse, RoundTripTime
+from tlstax.records.trial import DistanceObservation, LaneUse, Lateness, LinkUse, RoundTripTime, Trial
 from tlstax.study import Level, load_study
 from tlstax.study.factors import Distance
 

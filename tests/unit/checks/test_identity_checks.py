@@ -17,12 +17,12 @@ from tlstax.records.trial import (
     Evidence,
     LibraryClaim,
     MappedLibrary,
+    PathObservation,
     PlantedClaim,
     ServerClaim,
     Trial,
     TrialRecord,
 )
-from tlstax.records.way import PathObservation
 from tlstax.study import Level, load_study
 
 CASE = next(case for case in cases(load_study("tax")) if case.levels.get("tls") == "1.3")

@@ -11,8 +11,7 @@ from fake_trials import fake_record, tax_truth
 from tlstax.checks.network import NAGLE, ended_programs, way
 from tlstax.contract import UnixEndpoint
 from tlstax.plan.order import cases
-from tlstax.records.trial import ServerClaim, Trial, TrialRecord
-from tlstax.records.way import PathObservation, PathPart
+from tlstax.records.trial import PathObservation, PathPart, ServerClaim, Trial, TrialRecord
 from tlstax.study import Case, load_study
 
 PLAIN = next(case for case in cases(load_study("tax")) if case.levels.get("tls") == "off")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.cli import asked_cluster as of_options
-from tlstax.cli.asked_cluster import AskedCluster, check_has_server
+from tlstax.cli import target_servers as of_options
 from tlstax.cli.command import checked
 from tlstax.cli.options import ClusterOptions
+from tlstax.cli.target_servers import AskedCluster, check_has_server
 from tlstax.support.errors import UserMistake
 
 

@@ -10,8 +10,8 @@ import typer
 from typer.main import get_command
 
 from tlstax.cli import app
+from tlstax.cli.app import command_tree
 from tlstax.cli.command import FromEnvironment, With, command, words_of
-from tlstax.cli.command_tree import command_tree
 from tlstax.support.errors import UserMistake
 from typed import status_of
 

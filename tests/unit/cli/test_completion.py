@@ -9,8 +9,8 @@ import pytest
 
 from kept_runs import NAME, RUN, keep
 from tlstax import __main__ as program
-from tlstax.cli.command_tree import Command, command_tree
-from tlstax.cli.completion import kinds, names
+from tlstax.cli.app import Command, command_tree
+from tlstax.cli.completion import names, scripts
 from tlstax.cli.completion.scripts import SHELLS, script, tables
 from tlstax.store import Store
 from tlstax.support.errors import UserMistake
@@ -68,11 +68,11 @@ def test_a_value_is_completed_with_what_its_place_takes(place: str, kind: str) -
 
 def test_every_parameter_that_is_spoken_of_is_there() -> None:
     there = {one.name for command in commands() for one in (*command.options, *command.arguments)}
-    assert kinds.named_parameters() <= there
+    assert scripts.named_parameters() <= there
 
 
 def test_what_the_program_is_asked_for_it_knows() -> None:
-    assert {name for name, kind in kinds.KINDS.items() if kind.asked} == set(names.NAMES)
+    assert {name for name, kind in scripts.KINDS.items() if kind.asked} == set(names.NAMES)
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -18,8 +18,7 @@ from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.specimens import manifest, shelf
 from tlstax.specimens.catalogue import RECIPES, RUN
-from tlstax.specimens.manifest import TREE
-from tlstax.specimens.recipe import Recipe
+from tlstax.specimens.manifest import TREE, Recipe
 from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS, speaking
 from tlstax.support.directories import specimens_dir

@@ -19,7 +19,7 @@ from tlstax.external.access import ExternalAccess
 from tlstax.external.given_password import GivenPassword
 from tlstax.records.trial import Changes
 from tlstax.study import Study, load_study, override
-from tlstax.study.product import ServerAbilities, of_postgresql
+from tlstax.study.server_abilities import ServerAbilities, of_postgresql
 from tlstax.support.errors import UserMistake
 from typed import status_of
 

@@ -11,7 +11,7 @@ import pytest
 
 from tlstax.cli import exit as ends
 from tlstax.cli import streams
-from tlstax.cli.command_tree import Command, Parameter, command_tree
+from tlstax.cli.app import Command, Parameter, command_tree
 from tlstax.external.access import parse_url
 from tlstax.study import parse_study
 from tlstax.support import credentials

@@ -14,7 +14,7 @@ from fake_trials import fake_run
 from kept_runs import measuring_nothing
 from tlstax.cli import measuring
 from tlstax.cli.measuring import Shown
-from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.streams import check_writable, write_text
 from tlstax.run.preparing import Request
 from tlstax.study import load_study
 from tlstax.support.errors import MachineFault, UserMistake

@@ -12,15 +12,16 @@ import pytest
 from fake_trials import Truth, fake_run
 from tlstax.cli import predict_command as predict_module
 from tlstax.cli import quantities
-from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.predict_command import Parts, mix_of, predict_command, validate_command
+from tlstax.cli.server_app import PredictOptions
 from tlstax.plan.prediction_studies import calibration_study
 from tlstax.records.trial import StoredRun
 from tlstax.run.preparing import Request
 from tlstax.store import Store, open_store
 from tlstax.study import Case, Study, load_study, override
 from tlstax.study.mixes import Mix
-from tlstax.study.product import family_of, product_named
+from tlstax.study.product import family_of
+from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.topics.prediction.model import CLIENT_CPU, SERVER_CPU, TIME
 from tlstax.topics.prediction.other_machines import shipped_parts, stand_in

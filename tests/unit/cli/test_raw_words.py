@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from tlstax.cli.command_tree import command_tree
+from tlstax.cli.app import command_tree
 from tlstax.support.plain_words import place_in_toml, plain, reason
 from typed import status_of
 

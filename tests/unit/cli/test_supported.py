@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.cli.supported import COMMANDS, PLACES, page
+from tlstax.cli.documents import COMMANDS, PLACES, page
 from typed import status_of
 
 PAGE = page()

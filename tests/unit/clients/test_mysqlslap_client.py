@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tlstax.clients.adapter import Failed, Refusal, death
-from tlstax.clients.mysqlslap import demand, events
-from tlstax.clients.mysqlslap.events import Measured, Report, done_event
-from tlstax.clients.mysqlslap.statements import MOST_LINES, QueryFile, UsedUp, Written, query_file
+from tlstax.clients.mysqlslap import child, demand
+from tlstax.clients.mysqlslap.child import Measured, Report, done_event
+from tlstax.clients.mysqlslap.demand import MOST_LINES, QueryFile, UsedUp, Written, query_file
 from tlstax.contract import (
     Account,
     CpuTime,
@@ -241,10 +241,10 @@ def test_a_place_without_a_parameter_is_refused() -> None:
 
 
 def test_what_it_prints_is_its_result() -> None:
-    report = events.report_in(PRINTED_8_0_33)
+    report = child.report_in(PRINTED_8_0_33)
     assert report == Report({"average": 0.45, "minimum": 0.401, "maximum": 0.499}, clients=4, queries=251)
-    assert events.report_in(PRINTED_8_0_33.replace("Minimum", "Mimimum")) is None
-    assert events.report_in("") is None
+    assert child.report_in(PRINTED_8_0_33.replace("Minimum", "Mimimum")) is None
+    assert child.report_in("") is None
 
 
 def measured(report: Report) -> Measured:
@@ -258,7 +258,7 @@ def measured(report: Report) -> Measured:
 
 
 def test_the_result_counts_every_connection_and_round() -> None:
-    report = events.report_in(PRINTED_8_0_33)
+    report = child.report_in(PRINTED_8_0_33)
     assert report is not None
     done = done_event(job(rounds=5), measured(report))
     assert (done.operations, done.elapsed_s) == (250 * 4 * 5, pytest.approx(2.25))
@@ -338,18 +338,18 @@ PROGRAM = "/opt/mysql/bin/mysqlslap"
     ],
 )
 def test_what_went_wrong_is_told_by_its_kind(line: str, kind: str, fault: str, code: int | None) -> None:
-    event = events.failure_in(f"{PROGRAM}: {line}")
+    event = child.failure_in(f"{PROGRAM}: {line}")
     assert event is not None
     assert (event.kind, event.fault, event.code, event.fatal) == (kind, fault, code, True)
     assert PROGRAM not in event.message
 
 
 def test_a_query_that_failed_is_named_and_a_long_one_shortened() -> None:
-    event = events.failure_in(f"{PROGRAM}: Cannot run query SELECT {'x' * 200} ERROR : no such column")
+    event = child.failure_in(f"{PROGRAM}: Cannot run query SELECT {'x' * 200} ERROR : no such column")
     assert event is not None
     assert event.message.startswith("no such column (in SELECT xxx")
     assert len(event.message) < 120
-    assert events.failure_in("Warning: Execution of pre_system option returned 256.") is None
+    assert child.failure_in("Warning: Execution of pre_system option returned 256.") is None
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_a_query_that_failed_is_named_and_a_long_one_shortened() -> None:
     [(-9, "", "mysqlslap was killed by signal 9"), (1, "odd\n", "mysqlslap ended with status 1: odd")],
 )
 def test_a_death_is_told(status: int, log: str, words: str) -> None:
-    assert death("mysqlslap", status, log, events.failure_in(log)).message == words
+    assert death("mysqlslap", status, log, child.failure_in(log)).message == words
 
 
 @pytest.mark.parametrize(

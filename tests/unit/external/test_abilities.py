@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from answering_database import AnsweringDatabase
-from tlstax.external import abilities
-from tlstax.external.abilities import abilities_of
+from tlstax.external import connection
 from tlstax.external.access import ExternalAccess, ExternalAddress
+from tlstax.external.connection import abilities_of
 
 ACCESS = ExternalAccess(
     address=ExternalAddress(host="db.example", port=5432, product="postgresql"), user="u", password=""
@@ -29,8 +29,8 @@ def test_direct_tls_is_by_its_release_and_versions_are_by_its_settings(
     told = [("ssl", "on"), *([("ssl_min_protocol_version", least)] if least else [])]
     server = AnsweringDatabase({"server_version": [(version,)], "pg_settings": told})
     closed: list[object] = []
-    monkeypatch.setattr(abilities.external_connection, "connect", lambda *_: server)
-    monkeypatch.setattr(abilities.external_connection, "close", closed.append)
+    monkeypatch.setattr(connection, "connect", lambda *_: server)
+    monkeypatch.setattr(connection, "close", closed.append)
     known = abilities_of(ACCESS)
     assert (known.product, known.direct_tls, known.tls_versions) == ("postgresql", direct, versions)
     assert closed == [server]

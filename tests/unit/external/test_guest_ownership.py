@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.external import ownership
-from tlstax.external.ownership import Ownership
+from tlstax.external import made
+from tlstax.external.made import Ownership
 from tlstax.support.errors import MachineFault
 
 
@@ -60,12 +60,12 @@ def test_a_row_is_proved_by_all_its_words() -> None:
 def test_what_a_tlstax_may_have_made_is_known_by_the_form_of_its_comment(
     comment: str, looks_ours: bool
 ) -> None:
-    assert ownership.looks_ours(comment) is looks_ours
+    assert made.looks_ours(comment) is looks_ours
 
 
 def test_the_key_is_made_once_and_is_nobody_elses(data: Path) -> None:
-    key = ownership.key()
-    assert (len(key), ownership.key()) == (32, key)
+    key = made.key()
+    assert (len(key), made.key()) == (32, key)
     assert (data / "key").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in data.iterdir()] == ["key"]
 
@@ -75,14 +75,14 @@ def test_a_damaged_key_is_told(data: Path, text: str) -> None:
     data.mkdir()
     (data / "key").write_text(text, encoding="latin1")
     with pytest.raises(MachineFault, match="key") as told:
-        ownership.key()
+        made.key()
     assert told.value.remedy
 
 
 def test_a_directory_that_cannot_be_used_is_told(data: Path) -> None:
     data.write_text("a file in its place")
     with pytest.raises(MachineFault, match="cannot be created") as told:
-        ownership.key()
+        made.key()
     assert "TLSTAX_DATA" in told.value.remedy
 
 

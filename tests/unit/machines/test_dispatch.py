@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from tlstax.machines.dispatch import Dispatch
+from tlstax.machines.cluster import Dispatch
 from tlstax.plan.order import CAPTURE_BLOCK, blocks
 from tlstax.records.trial import Trial
 from tlstax.study import load_study

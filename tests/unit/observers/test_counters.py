@@ -6,22 +6,23 @@ import errno
 
 import pytest
 
-from tlstax.observers import countable, perf_events
+from tlstax.observers import countable, counters
 from tlstax.observers.countable import usable_events
-from tlstax.observers.counters import Counters, counted
-from tlstax.observers.perf_events import (
+from tlstax.observers.counters import (
     EVENTS,
     HARDWARE_EVENTS,
     INSTRUCTIONS,
     SOFTWARE_EVENTS,
+    Counters,
     Event,
     Reading,
+    counted,
 )
 
 
 @pytest.fixture(autouse=True)
 def _counting_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(countable.usable_events, "__defaults__", (perf_events.fault_of, lambda _: 0.5))
+    monkeypatch.setattr(countable.usable_events, "__defaults__", (counters.fault_of, lambda _: 0.5))
 
 
 def test_counters_that_would_be_what_is_measured_are_left_alone() -> None:
@@ -99,13 +100,13 @@ def test_an_event_that_one_thread_refuses_is_not_counted_at_all(monkeypatch: pyt
             raise OSError(errno.EMFILE, "too many open files")
         return pid
 
-    monkeypatch.setattr(perf_events, "open_event", open_event)
-    monkeypatch.setattr(perf_events, "read_event", lambda descriptor: Reading(descriptor, 1, 1))
+    monkeypatch.setattr(counters, "open_event", open_event)
+    monkeypatch.setattr(counters, "read_event", lambda descriptor: Reading(descriptor, 1, 1))
     monkeypatch.setattr("tlstax.observers.counters.os.close", closed.append)
-    counters = Counters(INSTRUCTIONS)
-    counters._open_on([7, 8])
-    assert counters.read() == {"instructions_user": Reading(15, 2, 2)}
+    opened = Counters(INSTRUCTIONS)
+    opened._open_on([7, 8])
+    assert opened.read() == {"instructions_user": Reading(15, 2, 2)}
     assert closed == [7]
-    counters.close()
-    counters.close()
+    opened.close()
+    opened.close()
     assert closed == [7, 7, 8]

@@ -30,7 +30,7 @@ from tlstax.plan.jobs import (
 )
 from tlstax.plan.timing import overhead_s, window_s
 from tlstax.records.trial import LibraryClaim, Trial
-from tlstax.run.trial_evidence import _client_claim
+from tlstax.run.trial import _client_claim
 from tlstax.study import Case, Level, load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification

@@ -13,8 +13,7 @@ import pytest
 import typer
 
 from tlstax.cli import run_command, study_command
-from tlstax.cli.app import app, command_line
-from tlstax.cli.command_tree import command_tree
+from tlstax.cli.app import app, command_line, command_tree
 from tlstax.cli.examples import EXAMPLES
 from tlstax.external.given_password import GivenPassword
 from tlstax.run.preparing import Request

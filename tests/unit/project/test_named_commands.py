@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.cli.command_tree import Command, command_tree
+from tlstax.cli.app import Command, command_tree
 from tlstax.cli.old_spellings import NOW
 
 ROOT = Path(__file__).parents[3]

@@ -16,7 +16,7 @@ from wheel_contents import FOLDERS, PROGRAMS, SHIPPED, folder_files, program_fil
 
 ROOT = Path(__file__).parents[3]
 LAB = ROOT / "lab"
-OF_A_CLONE = {"cli/documents.py", "contract/schemas.py", "support/checkout.py"}
+OF_A_CLONE = {"cli/documents.py", "contract/schemas.py", "support/installation.py"}
 """What reaches out of the package: two write what is generated, one serves what wheels refuse to do."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.contract import Counts, Handshakes
-from tlstax.records.counts import less, total
+from tlstax.contract.event import less, total
 
 NOTHING = Counts(connections=0, handshakes=(), authentications={})
 

@@ -20,7 +20,7 @@ from tlstax.report.page.charts import block_strips
 from tlstax.report.page.html import card_rows
 from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
-from tlstax.stats.comparisons import compare
+from tlstax.stats.estimates import compare
 from tlstax.stats.stats import geometric_mean
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.groups import Column, arranged, main_columns

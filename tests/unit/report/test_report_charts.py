@@ -27,7 +27,7 @@ from tlstax.topics.core.charts import (
     svg,
 )
 from tlstax.topics.core.palette import every_ink
-from tlstax.topics.tables.charts import load_chart
+from tlstax.topics.tables.layout import load_chart
 
 LEVEL = Style("TLS <1.3>", "#0072b2", "square")
 CONTROL = Style("plaintext again", "#8491a0", "circle", hollow=True)

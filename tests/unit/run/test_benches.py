@@ -13,7 +13,7 @@ import pytest
 from fake_trials import fake_header
 from tlstax.clients.choice import ClientProgram
 from tlstax.observers.countable import Usable
-from tlstax.observers.perf_events import INSTRUCTIONS
+from tlstax.observers.counters import INSTRUCTIONS
 from tlstax.plan.order import cases
 from tlstax.records.trial import Machine
 from tlstax.run import benches, external, tls_support

@@ -12,7 +12,7 @@ import pytest
 from fake_trials import fake_header
 from tlstax.external.access import ExternalAccess, parse_url
 from tlstax.observers.countable import Usable
-from tlstax.observers.perf_events import INSTRUCTIONS
+from tlstax.observers.counters import INSTRUCTIONS
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import Room
 from tlstax.run import benches, external, preparing

@@ -12,9 +12,8 @@ import pytest
 from fake_trials import fake_run
 from tlstax.cli.progress import ProgressLine
 from tlstax.run import preparing
-from tlstax.run.preparing import Request, needs_of, opened
-from tlstax.run.room import check_room
-from tlstax.run.trial_evidence import CONNECT_S, Gathered
+from tlstax.run.preparing import Request, check_room, needs_of, opened
+from tlstax.run.trial import CONNECT_S, Gathered
 from tlstax.study import configuration, load_study, override
 from tlstax.support.errors import UserMistake
 

@@ -15,8 +15,7 @@ from tlstax.cli.app import main
 from tlstax.specimens import added
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.progress import QUIET_EVERY_S, Meter, reporter
-from tlstax.specimens.recipe import (
+from tlstax.specimens.manifest import (
     AptPackages,
     CSource,
     DriverBuild,
@@ -25,6 +24,7 @@ from tlstax.specimens.recipe import (
     OpensslBuild,
     Recipe,
 )
+from tlstax.specimens.progress import QUIET_EVERY_S, Meter, reporter
 from tlstax.specimens.sources import apt
 from tlstax.tools.probes import specimen
 from tlstax.tools.probes.specimen import Facts, Handshake

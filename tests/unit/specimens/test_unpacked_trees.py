@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tlstax.specimens import loading
-from tlstax.specimens.manifest import Part
+from tlstax.specimens.manifest import AptPackages, Part, Recipe
 from tlstax.specimens.progress import Reporter, reporter
-from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.server_recipes import MYSQL_8_0_33
 from tlstax.specimens.sources import apt, archives
 from tlstax.specimens.sources.tool import Place

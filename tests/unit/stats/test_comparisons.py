@@ -11,7 +11,7 @@ from fake_slices import in_turns, slices_of
 from fake_trials import Truth, crashed, fake_record, untrue
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
-from tlstax.stats.comparisons import Comparison, compare, counts_of
+from tlstax.stats.estimates import Comparison, compare, counts_of
 from tlstax.stats.series import series, valid_values
 from tlstax.study import Case, load_study, override
 

@@ -9,7 +9,7 @@ import pytest
 
 from tlstax.results.interval import Interval, Judgement
 from tlstax.stats import stats
-from tlstax.stats.judgements import (
+from tlstax.stats.contrasts import (
     Reason,
     judge,
     judge_difference,

@@ -10,8 +10,7 @@ from fake_trials import crashed, fake_record, fake_run, histogram, tax_truth
 from observed_windows import seconds, ticks, window
 from tlstax.contract import CpuTime, DriverTerms, OpenLoop, PhaseWire, WarmupSlice, Wire
 from tlstax.plan.order import cases
-from tlstax.records.trial import ServerCpu, StoredRun, Trial, TrialRecord
-from tlstax.records.way import PathObservation
+from tlstax.records.trial import PathObservation, ServerCpu, StoredRun, Trial, TrialRecord
 from tlstax.records.window import CpuSlice, CpuTicks, ProcessUse, Window
 from tlstax.report.page.html import html
 from tlstax.stats.estimates import estimates

@@ -8,11 +8,9 @@ import pytest
 from fake_slices import CLIENT_US, LATENCY_S, SERVER_US, SLICE_S, Done, in_turns, slices_of
 from fake_trials import fake_header, untrue
 from tlstax.plan.order import cases
-from tlstax.records.trial import StoredRun, Trial, TrialRecord
-from tlstax.records.way import PathObservation
+from tlstax.records.trial import PathObservation, StoredRun, Trial, TrialRecord
 from tlstax.records.window import Slices
-from tlstax.stats.comparisons import compare
-from tlstax.stats.estimates import Estimate, estimates
+from tlstax.stats.estimates import Estimate, compare, estimates
 from tlstax.stats.outcomes import log_ratio_between, outcome, outcomes
 from tlstax.stats.series import series, valid_values
 from tlstax.stats.slices import alone, log_ratio, log_ratio_of_totals, together, turns

@@ -9,8 +9,8 @@ from simulated_studies import NOISES, Array, Design, measurements, run
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.stats import stats
+from tlstax.stats.contrasts import is_different
 from tlstax.stats.estimates import estimates
-from tlstax.stats.judgements import is_different
 from tlstax.stats.stopping import Stop, decide
 from tlstax.study import Study
 

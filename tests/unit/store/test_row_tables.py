@@ -15,7 +15,7 @@ from kept_runs import NAME, RUN, keep, sentence_of
 from tlstax.cli.streams import tell
 from tlstax.report.run_tables import TABLES, Tabulated
 from tlstax.store import Store, row_tables
-from tlstax.store.writer import this_process
+from tlstax.store.schema import this_process
 from tlstax.support.errors import MachineFault, UserMistake
 from turned_runs import in_turns_and_watched
 

@@ -16,7 +16,7 @@ from kept_runs import NAME, RUN, keep, sentence_of
 from tlstax.contract import Account
 from tlstax.records.trial import RunHeader, TrialRecord
 from tlstax.store import Store, new_run_id, row_tables
-from tlstax.store.writer import Writer, this_process
+from tlstax.store.schema import Writer, this_process
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.topics.answer.export import export_text
 

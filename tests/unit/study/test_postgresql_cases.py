@@ -12,7 +12,7 @@ from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import ClientProof, JobTerms, Verification
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import AUTH_PLUGINS, POSTGRESQL_AUTH, path_words
-from tlstax.study.product import abilities_named
+from tlstax.study.server_abilities import abilities_named
 
 ADMITTED = Account(user="load", password="", database="scratch")
 TERMS = JobTerms(

@@ -15,7 +15,7 @@ from tlstax.specimens.server_recipes import SERVERS
 from tlstax.study import Study, built_in_studies, load_study, override, parse_study, study_toml
 from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
 from tlstax.study.needs import lacking
-from tlstax.study.product import CATALOGUED
+from tlstax.study.server_abilities import CATALOGUED
 from tlstax.tools.probes import specimen
 from tlstax.tools.probes.specimen import Facts
 

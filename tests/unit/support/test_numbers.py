@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tlstax.cli.study_command import changed
-from tlstax.clients.mysqlslap import events as mysqlslap
+from tlstax.clients.mysqlslap import child as mysqlslap
 from tlstax.clients.sysbench import messages as sysbench
 from tlstax.mysql.connection_log import _schema
 from tlstax.observers import machine, ports, processors, window

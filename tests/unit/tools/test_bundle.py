@@ -15,13 +15,13 @@ import sqlglot
 import tlstax
 from tlstax.external import sql_guard
 from tlstax.support.installation import REQUIREMENTS, ROOT
-from tlstax.tools.bundle import oldest_glibc
-from tlstax.tools.python_packages import (
+from tlstax.tools.bundle import (
     MIMESIS_KEPT,
     SCIPY_KEPT,
     UNUSED,
     is_served,
     locked,
+    oldest_glibc,
     unpack,
 )
 

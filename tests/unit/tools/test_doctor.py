@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.observers import countable, machine, perf_events
+from tlstax.observers import countable, counters, machine
 from tlstax.observers.profiler import Sampling
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault, TlstaxError
@@ -77,11 +77,11 @@ def test_cpus(monkeypatch: pytest.MonkeyPatch, cpus: set[int], status: str, word
     monkeypatch.setattr(
         machine, "physical_cores", lambda available, _root=None: [(cpu,) for cpu in sorted(available)]
     )
-    monkeypatch.setattr(resources.cgroup, "cpu_limit", lambda: None)
+    monkeypatch.setattr(resources.machine, "cpu_limit", lambda: None)
     check = resources.cpus()
     assert check.status == status
     assert words in check.meaning
-    monkeypatch.setattr(resources.cgroup, "cpu_limit", lambda: 0.5)
+    monkeypatch.setattr(resources.machine, "cpu_limit", lambda: 0.5)
     assert "0.5 CPUs" in resources.cpus().found
 
 
@@ -99,7 +99,7 @@ def test_where_a_pilot_balances_the_cpus_doctor_says_so(
     monkeypatch.setattr(
         machine, "physical_cores", lambda available, _root=None: [(cpu,) for cpu in sorted(available)]
     )
-    monkeypatch.setattr(resources.cgroup, "cpu_limit", lambda: None)
+    monkeypatch.setattr(resources.machine, "cpu_limit", lambda: None)
     assert resources.cpus().found == found
 
 
@@ -179,7 +179,7 @@ def test_what_can_be_counted(  # noqa: PLR0913, PLR0917 (what fails, and what is
     monkeypatch: pytest.MonkeyPatch, hardware: int, software: int, status: str, found: str, remedy: str
 ) -> None:
     usable = countable.usable_events(
-        lambda event: hardware if event in perf_events.HARDWARE_EVENTS else software, lambda _: 0.0
+        lambda event: hardware if event in counters.HARDWARE_EVENTS else software, lambda _: 0.0
     )
     monkeypatch.setattr(countable, "usable_events", lambda: usable)
     check = resources.counting()

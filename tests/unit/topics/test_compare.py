@@ -21,16 +21,17 @@ from tlstax.stats.limits import Limit, Limits, confidence_of_each, verdict_of
 from tlstax.study import Case
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
-from tlstax.topics.compare.compare import compared, gated
-from tlstax.topics.compare.headers import is_same_thing
-from tlstax.topics.compare.text import gate_text, sections
-from tlstax.topics.compare.two_runs import (
+from tlstax.topics.compare.compare import (
     BETWEEN_RUNS,
     PRIOR_FREEDOM,
     Scatter,
     change_between,
+    compared,
+    gated,
     scatter_of,
 )
+from tlstax.topics.compare.headers import is_same_thing
+from tlstax.topics.compare.text import gate_text, sections
 
 CPU = "server_cpu_us_per_op"
 

@@ -14,8 +14,7 @@ from fake_trials import Truth, fake_run, kept
 from intervals import known
 from planted_series import planted_series, wobble
 from sampled_trials import INVALID, measured
-from tlstax.records.trial import TrialRecord
-from tlstax.records.way import DistanceObservation, RoundTripTime
+from tlstax.records.trial import DistanceObservation, RoundTripTime, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, RowSet, Told
 from tlstax.stats.series import Series

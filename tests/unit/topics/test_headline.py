@@ -4,13 +4,13 @@ import pytest
 
 from fake_trials import crashed, fake_run, whole_tax
 from tlstax.contract import OpenLoop
-from tlstax.report.formats.topics import before_groups
+from tlstax.report.overview import before_groups
 from tlstax.results.document import (
     Finding,
     RunDocument,
 )
 from tlstax.results.interval import Interval
-from tlstax.stats.judgements import judge
+from tlstax.stats.contrasts import judge
 from tlstax.stats.wording import alike, capitalised, known_to, percent, signed_percent
 from tlstax.study import at_rate, override
 from tlstax.study.changes import without_plaintext

@@ -13,8 +13,7 @@ from counted_runs import far as far_away
 from fake_trials import fake_header, fake_record, fake_run, histogram, tax_truth, untrue
 from tlstax.contract import Handshakes, PhaseWire
 from tlstax.plan.order import cases
-from tlstax.records.trial import StoredRun, Trial, TrialRecord
-from tlstax.records.way import DistanceObservation, RoundTripTime
+from tlstax.records.trial import DistanceObservation, RoundTripTime, StoredRun, Trial, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row
 from tlstax.stats.outcomes import outcomes

@@ -14,8 +14,7 @@ from report_runs import changed
 from tlstax.plan.order import blocks
 from tlstax.plan.prediction_studies import DrawnMix, validation_study
 from tlstax.records.beforehand import PredictedCase, Predictions, Scaling
-from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.records.way import DistanceObservation, RoundTripTime
+from tlstax.records.trial import DistanceObservation, RoundTripTime, RunHeader, StoredRun, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row, Told
 from tlstax.store.anonymise import anonymous

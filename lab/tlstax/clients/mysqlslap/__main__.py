@@ -21,9 +21,8 @@ from tlstax.clients.adapter import (
     take_limits,
 )
 from tlstax.clients.mysqlslap import demand
-from tlstax.clients.mysqlslap.child import BEGIN, END, Launch, Mysqlslap
-from tlstax.clients.mysqlslap.events import Measured, done_event, ready_event
-from tlstax.clients.mysqlslap.statements import QueryFile, Written, only_reads, query_file
+from tlstax.clients.mysqlslap.child import BEGIN, END, Launch, Measured, Mysqlslap, done_event, ready_event
+from tlstax.clients.mysqlslap.demand import QueryFile, Written, only_reads, query_file
 from tlstax.contract import CpuTime, Job
 from tlstax.observers.process import cpu_between
 

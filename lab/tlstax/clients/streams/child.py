@@ -20,9 +20,9 @@ from typing import NamedTuple, Self
 
 from tlstax.clients.adapter import Failed, Fault, Laboratory, failure, file_in_memory
 from tlstax.clients.child import Child
-from tlstax.clients.mysqlslap import events as of_mysql
+from tlstax.clients.mysqlslap import child as of_mysql
 from tlstax.clients.pgbench import child as of_libpq
-from tlstax.clients.program import GATE
+from tlstax.clients.process import GATE
 from tlstax.clients.streams import demand
 from tlstax.clients.streams.received import (
     READERS,

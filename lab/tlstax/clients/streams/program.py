@@ -9,13 +9,13 @@ from pathlib import Path
 
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
+from tlstax.specimens.manifest import AptPackages, Recipe
 from tlstax.specimens.progress import Progress
-from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.resolve import named_server, specimen_of
 from tlstax.specimens.server_build import loader_of, version_told
-from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
+from tlstax.support.trusted import sha256_of
 
 COME_WITH: Mapping[str, tuple[str, str]] = {
     "pg-dump": ("postgresql-18", "pg_dump"),

@@ -23,12 +23,10 @@ from tlstax.clients.adapter import (
     served,
     take_limits,
 )
-from tlstax.clients.sysbench import demand, messages, program
+from tlstax.clients.sysbench import SCRIPTS, VERSION, SysbenchProgram, demand, messages, present
 from tlstax.clients.sysbench.child import Launch, Sysbench
-from tlstax.clients.sysbench.demand import arguments, demand_of, password_line, version_is_asked_for
+from tlstax.clients.sysbench.demand import Chosen, arguments, demand_of, password_line, version_is_asked_for
 from tlstax.clients.sysbench.messages import Reported
-from tlstax.clients.sysbench.program import SCRIPTS, VERSION, SysbenchProgram
-from tlstax.clients.sysbench.scripts import Chosen
 from tlstax.contract import CpuTime, Job, TcpEndpoint, Tls, TlsOff, TlsOn
 from tlstax.observers.process import cpu_between, mapped_tls_libraries
 from tlstax.specimens.sessions import Session, open_session
@@ -42,7 +40,7 @@ def main() -> int:
 def _serve(laboratory: Laboratory) -> None:
     job = job_of(laboratory)
     wanted = demand_of(job)
-    found = program.present()
+    found = present()
     take_limits(job.cpus, "sysbench")
     with open_session() as session, _start(job, wanted, found, session, laboratory) as sysbench:
         reported = sysbench.reported

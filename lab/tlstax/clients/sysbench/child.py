@@ -17,8 +17,8 @@ from typing import Literal, Self
 from pydantic import ValidationError
 
 from tlstax.clients.adapter import STANDARD_INPUT, Failed, Laboratory, failure, file_in_memory, settled_cpu
+from tlstax.clients.sysbench import SysbenchProgram
 from tlstax.clients.sysbench.messages import MESSAGE, Reported, death, failure_in, has_failed
-from tlstax.clients.sysbench.program import SysbenchProgram
 from tlstax.observers.process import CpuReading
 from tlstax.specimens.processes import mortal
 from tlstax.support.plain_words import plain

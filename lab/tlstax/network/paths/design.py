@@ -14,8 +14,7 @@ import psutil
 
 from tlstax.network.paths.route import Span
 from tlstax.records.capture import Spoken
-from tlstax.records.trial import ConnectionsSeen
-from tlstax.records.way import PathPart
+from tlstax.records.trial import ConnectionsSeen, PathPart
 from tlstax.specimens import processes, server_settings
 from tlstax.specimens.catalogue import VERSION_OPTION
 from tlstax.specimens.certificates import Certificates

@@ -20,13 +20,11 @@ from tlstax.network.paths.router import MODES, Router
 from tlstax.network.paths.ssh import Ssh
 from tlstax.network.paths.stunnel import Stunnel
 from tlstax.records.capture import Spoken
-from tlstax.records.trial import ConnectionsSeen, Specimen
-from tlstax.records.way import PathObservation, PathPart
+from tlstax.records.trial import ConnectionsSeen, PathObservation, PathPart, Specimen
 from tlstax.specimens import catalogue, resolve, shelf
-from tlstax.specimens.manifest import Kept
+from tlstax.specimens.manifest import Kept, Recipe
 from tlstax.specimens.processes import free_ports
 from tlstax.specimens.progress import Progress
-from tlstax.specimens.recipe import Recipe
 from tlstax.study.level_names import PGBOUNCER_1_18, PGBOUNCERS
 from tlstax.study.tls_levels import SSH_CIPHERS
 from tlstax.support.errors import MachineFault

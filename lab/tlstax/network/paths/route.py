@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from tlstax.contract import Endpoint
-from tlstax.records.trial import ConnectionsSeen
-from tlstax.records.way import LinkUse, PathObservation, RoundTripTime
+from tlstax.records.trial import ConnectionsSeen, LinkUse, PathObservation, RoundTripTime
 from tlstax.study.factors import Distance
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.network.tap.names import command_name
+from tlstax.network.tap.handshake import command_name
 from tlstax.network.tap.units import (
     COMPRESSED_PACKETS,
     LONGEST_TEXT,

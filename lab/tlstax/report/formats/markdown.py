@@ -6,8 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.topics import after_groups, before_groups, last_section, leaves_groups_out
-from tlstax.report.overview import where_the_rest_is
+from tlstax.report.overview import (
+    after_groups,
+    before_groups,
+    last_section,
+    leaves_groups_out,
+    where_the_rest_is,
+)
 from tlstax.results.document import RunDocument
 from tlstax.stats.wording import capitalised
 from tlstax.support.untrusted import printable

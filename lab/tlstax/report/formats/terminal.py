@@ -19,8 +19,13 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from tlstax.records.trial import OTHERS_RAN, StoredRun
-from tlstax.report.formats.topics import after_groups, before_groups, last_section, leaves_groups_out
-from tlstax.report.overview import where_the_rest_is
+from tlstax.report.overview import (
+    after_groups,
+    before_groups,
+    last_section,
+    leaves_groups_out,
+    where_the_rest_is,
+)
 from tlstax.results.document import RunDocument
 from tlstax.stats.wording import capitalised, percent
 from tlstax.study.outcomes import OUTCOMES

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from tlstax.results.document import Finding
-from tlstax.stats.comparisons import Pair
+from tlstax.stats.estimates import Pair
 from tlstax.stats.histograms import Histogram
 from tlstax.stats.outcomes import log_ratio_between, merged
 from tlstax.study import Study

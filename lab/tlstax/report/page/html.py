@@ -13,13 +13,13 @@ from markupsafe import Markup
 
 from tlstax import __version__
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.topics import after_groups, before_groups_on_page
+from tlstax.report.overview import after_groups, before_groups_on_page
 from tlstax.report.page.charts import detail_panels, ratio_panels
 from tlstax.report.page.evidence import evidence
 from tlstax.report.page.flames import flame_section
 from tlstax.report.page.site import PROOF, SiteRun, site_index
 from tlstax.results.document import Finding, RunDocument
-from tlstax.stats.comparisons import Pair, compare
+from tlstax.stats.estimates import Pair, compare
 from tlstax.stats.outcomes import is_large
 from tlstax.stats.wording import capitalised, percent
 from tlstax.study import Study, study_toml

@@ -15,7 +15,7 @@ from tlstax import __version__
 from tlstax.report.page.html import style, template
 from tlstax.results.interval import Interval
 from tlstax.results.live import KnownRatio, LiveRun
-from tlstax.stats.judgements import judge
+from tlstax.stats.contrasts import judge
 from tlstax.stats.wording import MINUS, capitalised, known_to, percent
 from tlstax.support.text import counted, duration
 from tlstax.topics.core import figures, palette

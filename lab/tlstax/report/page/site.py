@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tlstax.records.trial import Machine, RunHeader, ServerObservation, StoredRun, TrialRecord
 from tlstax.results.document import Finding, RunDocument
-from tlstax.stats.comparisons import counts_of
+from tlstax.stats.estimates import counts_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label
 from tlstax.support.grouping import grouped

@@ -19,15 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.specimens import processes
-from tlstax.specimens.manifest import Part
+from tlstax.specimens.manifest import AptPackages, Part, Recipe
 from tlstax.specimens.progress import Reporter, megabytes
-from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.sources import tool
 from tlstax.specimens.sources.tool import Place
-from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
 from tlstax.support.text import counted
+from tlstax.support.trusted import sha256_of
 
 TLS_DIRECTORY, SUPPORT_DIRECTORY = "tls", "support"
 SUPPORT = ("libz.so.1", "libzstd.so.1")

@@ -21,9 +21,16 @@ from pathlib import Path
 from platform import machine
 
 from tlstax.specimens import loading
-from tlstax.specimens.manifest import Part
+from tlstax.specimens.manifest import (
+    COMPANIONS,
+    AptPackages,
+    MavenArtefact,
+    MavenFile,
+    NpmPackage,
+    Part,
+    Recipe,
+)
 from tlstax.specimens.progress import Reporter, megabytes
-from tlstax.specimens.recipe import COMPANIONS, AptPackages, MavenArtefact, MavenFile, NpmPackage, Recipe
 from tlstax.specimens.sources import apt, tool
 from tlstax.specimens.sources.tool import Place, check_sha256, is_the_one, unpack_tar
 from tlstax.support.errors import MachineFault

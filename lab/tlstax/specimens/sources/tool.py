@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.specimens import processes
-from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+from tlstax.support.trusted import sha256_of
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from tlstax.clients.engine import engine_command
 from tlstax.specimens import catalogue, shelf
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
 from tlstax.specimens.sources.apt import codename, configured_mirror
-from tlstax.specimens.sources.driver import PACKAGES
+from tlstax.specimens.sources.compiled import PACKAGES
 from tlstax.study import listed
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import MachineFault

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tlstax.observers import countable, machine, processors
 from tlstax.observers.countable import Usable
-from tlstax.observers.perf_events import HARDWARE_EVENTS, INSTRUCTIONS
+from tlstax.observers.counters import HARDWARE_EVENTS, INSTRUCTIONS
 from tlstax.observers.profiler import Sampling, probe
 from tlstax.plan.cpu_shares import FEWEST_CORES, share_cores
 from tlstax.support import directories, here, trusted

@@ -21,9 +21,8 @@ from tlstax.stats import slices as sliced
 from tlstax.stats import stats
 from tlstax.stats.wording import percent
 from tlstax.support.text import counted
-from tlstax.tools.librarybench.records import SLICE_S, Negotiated, Run, Slice, Turns
 from tlstax.tools.librarybench.split import SPLIT, SPLIT_COLUMNS, beside, sentences
-from tlstax.tools.librarybench.subjects import DONE_BY, SIDES, Side
+from tlstax.tools.librarybench.subjects import DONE_BY, SIDES, SLICE_S, Negotiated, Run, Side, Slice, Turns
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.facts import machine_words

@@ -15,15 +15,16 @@ from typing import Self
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.clients.engine import tool_command
-from tlstax.clients.program import LineProgram, ProgramFailure
+from tlstax.clients.process import LineProgram, ProgramFailure
 from tlstax.observers import process
-from tlstax.run.interleaved import undisturbed
+from tlstax.run.block import undisturbed
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.server_build import TlsLibrary
 from tlstax.support import interruption
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import plain
-from tlstax.tools.librarybench.records import (
+from tlstax.tools.librarybench.subjects import (
+    CIPHERS,
     SLICE_S,
     Error,
     Library,
@@ -32,9 +33,9 @@ from tlstax.tools.librarybench.records import (
     Said,
     Sitting,
     Slice,
+    Subject,
     Turns,
 )
-from tlstax.tools.librarybench.subjects import CIPHERS, Subject
 
 _SAID: TypeAdapter[Ready | Slice | Error] = TypeAdapter(Said)
 

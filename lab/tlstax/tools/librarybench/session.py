@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tlstax import __version__
-from tlstax.clients.program import ProgramFailure
+from tlstax.clients.process import ProgramFailure
 from tlstax.observers.symbols import Symbols
 from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import AskedCpus
@@ -51,19 +51,20 @@ from tlstax.tools.librarybench.measure import (
     loadable,
     measure,
 )
-from tlstax.tools.librarybench.records import (
+from tlstax.tools.librarybench.subjects import (
     Instructions,
     Library,
     Locks,
     Order,
     Run,
+    Side,
     Sitting,
     Status,
+    Subject,
     Taker,
     Turns,
     blocks,
 )
-from tlstax.tools.librarybench.subjects import Side, Subject
 from tlstax.tools.probes.watcher import Watcher
 
 

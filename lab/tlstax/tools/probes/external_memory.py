@@ -31,7 +31,7 @@ from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.rows import Told
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.external import QuietBench, open_quiet_bench
-from tlstax.run.trial_evidence import ready_within_s
+from tlstax.run.trial import ready_within_s
 from tlstax.stats.pooling import Pooling
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import label_levels

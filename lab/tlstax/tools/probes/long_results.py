@@ -20,7 +20,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, ValidationErr
 from tlstax import __version__
 from tlstax.clients.choice import floor_specimen
 from tlstax.clients.engine import tool_command
-from tlstax.clients.program import LineProgram, ProgramFailure
+from tlstax.clients.process import LineProgram, ProgramFailure
 from tlstax.contract import Frozen
 from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import AskedCpus

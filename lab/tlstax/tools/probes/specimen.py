@@ -18,16 +18,16 @@ from tlstax.contract import Frozen, Job, Ready, TlsOn, TlsVersion
 from tlstax.specimens import added, manifest, processes, sessions, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens.manifest import Kind, Recipe
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.recipe import Kind, Recipe
 from tlstax.specimens.server_build import ServerBuild, TlsLibrary, loader_of
 from tlstax.sql.table_rows import TableContent
 from tlstax.study import tls_levels, workloads
 from tlstax.study.tls_levels import KEY_GROUPS, group_name
-from tlstax.support.checksums import sha256_of
 from tlstax.support.directories import data_dir, specimens_dir
 from tlstax.support.errors import MachineFault, TlstaxError
 from tlstax.support.plain_words import reason
+from tlstax.support.trusted import sha256_of
 
 FACTS = "facts.json"
 ASK_TIMEOUT_S = 30.0

@@ -15,8 +15,8 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop, TlsOff
 from tlstax.external import conditions
-from tlstax.external.abilities import abilities_of
 from tlstax.external.access import ExternalAccess
+from tlstax.external.connection import abilities_of
 from tlstax.network.paths.opening import obtain_path
 from tlstax.network.paths.route import RunningPath
 from tlstax.observers.process import read_cpu
@@ -31,8 +31,8 @@ from tlstax.results.rows import Row
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.benches import through_path
 from tlstax.run.external import open_quiet_bench
-from tlstax.run.room import check_room
-from tlstax.run.trial_evidence import ready_within_s
+from tlstax.run.preparing import check_room
+from tlstax.run.trial import ready_within_s
 from tlstax.specimens.resolve import named_server
 from tlstax.stats.histograms import decode
 from tlstax.stats.outcomes import storm_rates
@@ -42,7 +42,8 @@ from tlstax.study.factors import CaseLevels, whys_not
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import DIRECT_TLS, STORM
 from tlstax.study.needs import DataNeeds
-from tlstax.study.product import DEFAULT, ProductName, ServerAbilities, abilities_named, product_named
+from tlstax.study.product import DEFAULT, ProductName
+from tlstax.study.server_abilities import ServerAbilities, abilities_named, product_named
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import duration
 from tlstax.tools.probes.storm_search import (

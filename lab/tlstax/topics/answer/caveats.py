@@ -15,8 +15,7 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import WireUse
 from tlstax.results.interval import Interval
 from tlstax.stats import stats
-from tlstax.stats.comparisons import Comparison
-from tlstax.stats.estimates import Estimate
+from tlstax.stats.estimates import Comparison, Estimate
 from tlstax.stats.outcomes import shares, together, window_slices
 from tlstax.stats.series import Values
 from tlstax.stats.wording import known_to, percent, signed_percent

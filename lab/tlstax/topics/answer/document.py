@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import Finding, NeverValid, RunDocument
 from tlstax.stats import stats
-from tlstax.stats.comparisons import counts_of
-from tlstax.stats.estimates import Estimate
-from tlstax.stats.judgements import judge, seconds_needed
+from tlstax.stats.contrasts import judge, seconds_needed
+from tlstax.stats.estimates import Estimate, counts_of
 from tlstax.stats.outcomes import UNITS
 from tlstax.stats.series import seconds_of_a_block
 from tlstax.study.labels import finding_levels, full_label

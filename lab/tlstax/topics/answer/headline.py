@@ -6,7 +6,7 @@ from tlstax.contract import OpenLoop
 from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
-from tlstax.stats.judgements import why_inconclusive
+from tlstax.stats.contrasts import why_inconclusive
 from tlstax.stats.outcomes import OUTCOMES, asks_for_counts, is_large
 from tlstax.stats.wording import (
     MANY_TIMES,

@@ -14,8 +14,7 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import Explanation
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
-from tlstax.stats.contrasts import LIBRARIES
-from tlstax.stats.judgements import judge, judge_difference, times_needed
+from tlstax.stats.contrasts import LIBRARIES, judge, judge_difference, times_needed
 from tlstax.stats.outcomes import log_ratio_between, outcome
 from tlstax.stats.stack_costs import in_kernel_percent
 from tlstax.stats.wording import microseconds, number, percent, signed

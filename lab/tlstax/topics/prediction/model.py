@@ -31,7 +31,8 @@ from tlstax.study import Levels, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
-from tlstax.study.product import Family, ProductName, family_of, product_named
+from tlstax.study.product import Family, ProductName, family_of
+from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated

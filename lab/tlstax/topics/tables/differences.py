@@ -12,7 +12,7 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row
 from tlstax.stats import stats
-from tlstax.stats.judgements import is_different
+from tlstax.stats.contrasts import is_different
 from tlstax.stats.pooling import Pooling
 from tlstax.stats.series import difference
 from tlstax.stats.wording import (

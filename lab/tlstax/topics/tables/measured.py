@@ -19,8 +19,8 @@ from tlstax.records.trial import TrialRecord
 from tlstax.records.window import CpuSlice
 from tlstax.results.rows import More, Row
 from tlstax.stats import stats
-from tlstax.stats.comparisons import counts_of
 from tlstax.stats.contrasts import nearest
+from tlstax.stats.estimates import counts_of
 from tlstax.stats.outcomes import log_ratio_between, outcome, shares, together
 from tlstax.stats.pooling import Pooling, machines_of
 from tlstax.stats.series import Series

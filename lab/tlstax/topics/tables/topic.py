@@ -25,7 +25,7 @@ from tlstax.topics.core.section import (
 )
 from tlstax.topics.core.table import Table
 from tlstax.topics.core.topic import Run, Topic
-from tlstax.topics.tables import charts, differences, layout, measured
+from tlstax.topics.tables import differences, layout, measured
 from tlstax.topics.tables.arithmetic import CLAIM, FAULT, claim_row, fault_rows
 from tlstax.topics.tables.layout import Grid, Place, View
 from tlstax.topics.tables.measured import COLUMNS, PART, SIDE, STANDING, TABLE, UNTIL
@@ -259,8 +259,8 @@ def _time_section(table: TimeTable, told: Told, view: View) -> Section:
             layout.time_table(table, view),
             Heading("Ratios, published and here"),
             Words(RATIOS, aside=True),
-            Charts(tuple(charts.ratio_panels(table, view)), small=True),
-            Charts(tuple(charts.bar_panels(table, view)), "Times, published and here"),
+            Charts(tuple(layout.ratio_panels(table, view)), small=True),
+            Charts(tuple(layout.bar_panels(table, view)), "Times, published and here"),
         ),
         layout.table_title(table),
     )
@@ -274,7 +274,7 @@ def _processor_section(table: ProcessorTable, told: Told, view: View) -> Section
             _sentences(f"{row.word(SIDE)}: {row.caveats[0]}" for row in faults),
             Heading("%system over time"),
             Words(OVER_TIME, aside=True),
-            Charts(tuple(charts.load_panels(table, view)), small=True),
+            Charts(tuple(layout.load_panels(table, view)), small=True),
             *map(_folded, layout.processor_grids(table, view)),
         ),
         layout.table_title(table),

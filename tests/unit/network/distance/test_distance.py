@@ -26,9 +26,9 @@ from tlstax.plan.timing import (
     trial_duration_s,
     window_s,
 )
-from tlstax.records.way import LinkUse, RoundTripTime
+from tlstax.records.trial import LinkUse, RoundTripTime
 from tlstax.run.external import check_external
-from tlstax.run.trial_evidence import LINK_DIED, Travelled, travelling
+from tlstax.run.trial import LINK_DIED, Travelled, travelling
 from tlstax.study import Level, load_study, override
 from tlstax.study.factors import CaseLevels, Distance
 from tlstax.support.errors import MachineFault, UserMistake

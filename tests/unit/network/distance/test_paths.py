@@ -14,8 +14,7 @@ from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.run_command import study_of
 from tlstax.network.paths.ssh import someone_else
 from tlstax.plan.order import cases
-from tlstax.records.trial import Trial, TrialRecord
-from tlstax.records.way import PathObservation, PathPart
+from tlstax.records.trial import PathObservation, PathPart, Trial, TrialRecord
 from tlstax.stats.wording import negotiated
 from tlstax.study import Case, load_study
 from tlstax.study.factors import CaseLevels

@@ -132,7 +132,7 @@ def test_root_has_it_run_as_another_user(tmp_path: Path, monkeypatch: pytest.Mon
     owned: list[Path] = []
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(processes, "entering", lambda who: ["as", who.pw_name])
-    monkeypatch.setattr(pgbouncer.unprivileged, "give_away", lambda directory, _: owned.append(directory))
+    monkeypatch.setattr(pgbouncer.processes, "give_away", lambda directory, _: owned.append(directory))
     (plan,) = laid("pgbouncer", tmp_path).plans
     assert plan.in_front == ("as", "nobody")
     assert owned == [tmp_path]

@@ -22,8 +22,7 @@ from tlstax.tools.librarybench.costs import (
     TOPIC,
     document,
 )
-from tlstax.tools.librarybench.records import Instructions, Locks, Run, Taker
-from tlstax.tools.librarybench.subjects import Side, Subject
+from tlstax.tools.librarybench.subjects import Instructions, Locks, Run, Side, Subject, Taker
 
 RUN = bench([1.0, 1.03, 1.0], (HANDSHAKE, SIGNATURE, EXCHANGE), refuses=1)
 TAKERS = tuple(

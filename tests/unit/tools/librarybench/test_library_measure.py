@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from tlstax.clients.program import ProgramFailure
+from tlstax.clients.process import ProgramFailure
 from tlstax.support.errors import MachineFault
 from tlstax.tools.librarybench.measure import Contestant, Workplace, loadable
 

@@ -8,8 +8,7 @@ import pytest
 
 from tlstax.support.errors import UserMistake
 from tlstax.tools.librarybench.measure import LibraryJob
-from tlstax.tools.librarybench.records import ROUNDS, blocks
-from tlstax.tools.librarybench.subjects import KINDS, USUAL, Asked, subjects
+from tlstax.tools.librarybench.subjects import KINDS, ROUNDS, USUAL, Asked, blocks, subjects
 
 
 def labels(**asked: tuple[object, ...]) -> list[str]:
