@@ -25,7 +25,7 @@ from tlstax.external.access import AccessOptions, settle
 from tlstax.results.rows import Row
 from tlstax.run.bench import Bench
 from tlstax.study.job_parts import JobTerms, Verification
-from tlstax.study.product import of_postgresql
+from tlstax.study.server_abilities import of_postgresql
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.tools.probes import storms
 from tlstax.tools.probes.storm_search import LIMIT, TRY, Sought
