@@ -487,8 +487,9 @@ def _job_fields(names: _Names) -> Fields:
             ),
         },
         StreamTerms: {
-            "names": form("|".join((r"binlog\.\d+|[0-9A-F]{24}", *_TABLES)), "left out"),
+            "names": form("|".join((r"binlog\.\d+|[0-9A-F]{24}|tlstax_copy_\d+", *_TABLES)), "left out"),
             "holds": _COPIED,
+            "until": form("[0-9A-F]{1,8}/[0-9A-F]{1,8}", "left out"),
         },
         DriverTerms: {
             "options": Texts(

@@ -149,7 +149,7 @@ def test_a_server_that_allows_many_is_asked_as_ever(monkeypatch: pytest.MonkeyPa
     assert (found.connections, most) == (25, 22)
 
 
-@pytest.mark.parametrize(("leg", "drivers"), [(None, 22), ("in the clear", None)])
+@pytest.mark.parametrize(("leg", "drivers"), [(None, 24), ("in the clear", None)])
 def test_of_postgresqls_drivers_it_is_told_who_could_connect_where_no_pooler_is_in_front(
     monkeypatch: pytest.MonkeyPatch, leg: PoolerLeg | None, drivers: int | None
 ) -> None:

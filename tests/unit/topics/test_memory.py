@@ -176,10 +176,11 @@ def test_of_a_server_with_a_process_for_each_connection_processes_are_told() -> 
     assert by_kind(told, COST, PROCESSES)["plaintext"].value == pytest.approx(1)
     assert not told.of(THREADS)
     assert not told.of(PROCESSES, role=ADDED)
-    text = " ".join(render(document(stored), "terminal").split())
+    text = " ".join(render(stored, document(stored), "terminal", verbose=True).split())
     assert "RSS KiB processes" in text
     assert "Each connection has a process of its own" in text
-    assert "Each connection has a process of its own" not in render(document(planted_run()), "terminal")
+    threaded = planted_run()
+    assert "Each connection has a process of its own" not in render(threaded, document(threaded), "terminal")
 
 
 def test_a_control_is_in_no_figure() -> None:
