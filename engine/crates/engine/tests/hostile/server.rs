@@ -53,11 +53,15 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
-        // Wakes the thread up from accept.
-        let _ = TcpStream::connect(self.address);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        // Wakes the thread up from accept; where there is no file left for that, a moment later there is.
+        while !thread.is_finished() {
+            let _ = TcpStream::connect(self.address);
+            std::thread::sleep(Duration::from_millis(1));
         }
+        let _ = thread.join();
     }
 }
 
