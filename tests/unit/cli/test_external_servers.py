@@ -167,8 +167,8 @@ def test_drivers_are_not_probed_at_an_external_postgresql(
 ) -> None:
     assert status_of(monkeypatch, "drivers", "probe", "--server", url) == 2
     assert capsys.readouterr().err == (
-        "tlstax: the drivers of PostgreSQL are probed at private servers alone; name one (`tlstax drivers probe "
-        "--server postgresql-18`), or measure one driver there with `tlstax run --server "
+        "tlstax: the drivers of PostgreSQL are probed at private servers alone; name one (`tlstax drivers "
+        "probe --server postgresql-18`), or measure one driver there with `tlstax run --server "
         "postgres://user@host/database --client psycopg-3`\n"
     )
 
