@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import tlstax
+from tlstax.study.driver_catalogue import FOLDER_VARIABLE
 
 LAB = Path(tlstax.__file__).parents[1]
 MOST_BYTES = 1 << 17
@@ -28,13 +29,26 @@ def ready_run(
 ) -> subprocess.CompletedProcess[str]:
     """Carry out this command line in a process of its own, with this environment and without input.
 
-    Whoever signals a command, or looks at how it starts, starts it itself. Raises subprocess.TimeoutExpired,
-    and ends the process, where it takes longer.
+    Whoever signals a command, or looks at how it starts, starts it itself. One with drivers of its own starts
+    anew, since the list of drivers is read as it is imported. Raises subprocess.TimeoutExpired, and ends the
+    process, where it takes longer.
     """
+    environment = {**environment, "PYTHONPATH": str(LAB)}
+    if FOLDER_VARIABLE in environment:
+        command = [sys.executable, "-P", "-m", "tlstax", *arguments]
+        return subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=within_s,
+            check=False,
+        )
     told, telling = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with told, TemporaryFile() as out, TemporaryFile() as err:
         with telling:
-            asked = json.dumps([arguments, {**environment, "PYTHONPATH": str(LAB)}, str(Path.cwd())]).encode()
+            asked = json.dumps([arguments, environment, str(Path.cwd())]).encode()
             assert len(asked) < MOST_BYTES
             socket.send_fds(_forking(), [asked], [out.fileno(), err.fileno(), telling.fileno()])
         pid = int(told.recv(64))
@@ -58,7 +72,8 @@ def _forking() -> socket.socket:
     with its:
         subprocess.Popen(
             [sys.executable, "-P", __file__, str(its.fileno())],
-            env={**os.environ, "PYTHONPATH": str(LAB)},
+            env={name: os.environ[name] for name in os.environ if name != FOLDER_VARIABLE}
+            | {"PYTHONPATH": str(LAB)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=[its.fileno()],

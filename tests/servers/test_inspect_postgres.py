@@ -16,7 +16,8 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 
 TRUSTED = "host all nobody 10.0.0.0/8 trust"
-IN_CLEAR = "host all nobody 10.0.0.0/8 password"
+IN_CLEAR = "host all nobody 172.16.0.0/12 password"
+VERIFYING = ("tokio-postgres-0.7", "tokio-postgres-native-tls-0.7", "tokio-postgres-openssl-0.7")
 NODE = ("node-pg-8", "postgres-js-3")
 
 
@@ -80,9 +81,9 @@ def test_who_could_connect_is_told_as_far_as_the_account_sees_who_is_let_in(
     # They do not encrypt with nothing said, and only pg_hba.conf says whether that is taken.
     assert ordinary.by_default.unknown == NODE
     assert boss.by_default.in_clear == NODE
-    # It verifies with nothing said, and does not know the laboratory's authority.
+    # They verify with nothing said, and do not know the laboratory's authority.
     (verifies,) = boss.by_default.obstacles
-    assert (verifies.at, verifies.drivers) == ("certificate", ("tokio-postgres-0.7",))
+    assert (verifies.at, verifies.drivers) == ("certificate", VERIFYING)
 
 
 def test_where_pg_hba_has_hostssl_alone_who_does_not_encrypt_would_be_refused_and_is(house: Lent) -> None:
