@@ -15,7 +15,7 @@ from tlstax.observers.profiler import Sampling
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault, TlstaxError
 from tlstax.tools.doctor import network, programs, resources
-from tlstax.tools.doctor.check import Check, guarded, to_json, to_text
+from tlstax.tools.doctor.check import Check, Seen, guarded, to_json, to_text
 
 CHECK_OK = Check(name="disk", status="ok", found="80 GB free", meaning="Servers fit.")
 CHECK_BAD = Check(
@@ -24,10 +24,10 @@ CHECK_BAD = Check(
 
 
 def test_a_check_that_fails_is_told_as_such() -> None:
-    def fails() -> Check:
+    def fails() -> Seen:
         raise ZeroDivisionError("by nought")
 
-    def fails_with_advice() -> Check:
+    def fails_with_advice() -> Seen:
         raise MachineFault("no apt here", remedy="install it")
 
     assert guarded("sums", fails).status == "limited"
@@ -223,7 +223,7 @@ def test_whether_the_kernel_shows_its_names(text: str, named: bool, tmp_path: Pa
     ("variable", "check"), [("TLSTAX_CACHE", resources.disk), ("TLSTAX_DATA", resources.runs)]
 )
 def test_it_agrees_with_a_run_about_each_place(
-    variable: str, check: Callable[[], Check], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    variable: str, check: Callable[[], Seen], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And leaves nothing there."""
     (tmp_path / "file").touch()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple, get_args
 
 from pydantic import ConfigDict, Field
 
@@ -33,19 +33,32 @@ class Diagnosis(Frozen):
     checks: tuple[Check, ...]
 
 
-def guarded(name: str, look: Callable[[], Check]) -> Check:
-    """The check, or, where looking failed, one that says so: a diagnosis never raises."""
-    try:
-        return look()
-    except TlstaxError as error:
-        found, remedy = error.message, error.remedy
-    except Exception as error:
-        found, remedy = f"could not be looked at ({type(error).__name__}: {error})", ""
+class Seen(NamedTuple):
+    """What a check saw, of which `CHECKS` knows the name; the fields are those of a `Check`."""
+
+    status: Status
+    found: str
+    meaning: str
+    remedy: str = ""
+
+
+def missing(fault: TlstaxError, meaning: str) -> Seen:
+    """That something is not to be had, in the words of the fault that told of it."""
+    return Seen("missing", fault.message, meaning, fault.remedy)
+
+
+def guarded(name: str, look: Callable[[], Seen]) -> Check:
+    """The check of this name, or, where looking failed, one that says so: a diagnosis never raises."""
     meaning = "Unknown here; measuring may work all the same."
-    return Check(name=name, status="limited", found=found, meaning=meaning, remedy=remedy)
+    try:
+        seen = look()
+    except TlstaxError as error:
+        seen = Seen("limited", error.message, meaning, error.remedy)
+    except Exception as error:
+        seen = Seen("limited", f"could not be looked at ({type(error).__name__}: {error})", meaning)
+    return Check(name=name, **seen._asdict())
 
 
-STATUSES = ("ok", "limited", "missing")
 LEAST_BESIDE, INDENT = 40, 4
 """How many columns of words stand beside a check's name at the least; with fewer they stand below it."""
 
@@ -54,7 +67,7 @@ def to_text(checks: Sequence[Check], width: int = 100) -> str:
     """One block a check: what was found; where it is not as it should be, what that means and what helps."""
     margin = max((len(check.name) for check in checks), default=0) + 2
     blocks = [_block(check, margin, width) for check in checks]
-    counts = [(sum(check.status == status for check in checks), status) for status in STATUSES]
+    counts = [(sum(check.status == status for check in checks), status) for status in get_args(Status)]
     summary = ", ".join(f"{count} {status}" for count, status in counts)
     return "\n".join([*blocks, "", summary]) + "\n"
 

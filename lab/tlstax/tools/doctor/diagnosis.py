@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tlstax.tools.doctor import network, programs, resources
-from tlstax.tools.doctor.check import Check, guarded
+from tlstax.tools.doctor.check import Check, Seen, guarded
 
-CHECKS: dict[str, Callable[[], Check]] = {
+CHECKS: dict[str, Callable[[], Seen]] = {
     "/proc": resources.processes,
     "CPUs": resources.cpus,
     "CPU frequency": resources.frequency,
