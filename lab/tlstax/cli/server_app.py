@@ -119,7 +119,7 @@ def drivers_list(json: Json = False) -> None:
 
     With its version, and what building it lacks.
     """
-    from tlstax.cli.server_command import list_command
+    from tlstax.cli.drivers_command import list_command
 
     raise typer.Exit(list_command(as_json=json))
 
@@ -179,7 +179,7 @@ def probe(options: ProbeOptions) -> int:
 
     How it logs in, and what it sends by itself.
     """
-    from tlstax.cli.server_command import probe_command
+    from tlstax.cli.drivers_command import probe_command
 
     return probe_command(options)
 

@@ -33,16 +33,6 @@ def is_of_postgresql(server: str | None) -> bool:
     return is_postgresql_url(server or "") or product_named(server) == "postgresql"
 
 
-def check_probed_url(url: str) -> None:
-    """UserMistake where drivers are to be probed at an external PostgreSQL."""
-    if is_postgresql_url(url):
-        raise UserMistake(
-            "the drivers of PostgreSQL are probed at private servers alone",
-            remedy="name one (`tlstax drivers probe --server postgresql-18`), or measure one driver there "
-            "with `tlstax run --server postgres://user@host/database --client psycopg-3`",
-        )
-
-
 def needs_external(option: str, where: str = "") -> UserMistake:
     """That this option is about an external server, and none was named; `where` is the option that names one.
 

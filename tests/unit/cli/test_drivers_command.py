@@ -6,14 +6,15 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
 from tlstax.cli import known_drivers
+from tlstax.cli.drivers_command import request_of, wants_postgresql, written
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import ProbeOptions
-from tlstax.cli.server_command import request_of
-from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.clients.choice import obtain_client
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.specimens import manifest, shelf
@@ -28,6 +29,7 @@ from tlstax.tools.probes.drivers.probe import ProbeRequest, probe
 from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
 from tlstax.tools.probes.drivers.probe_table import listed_text
 from tlstax.tools.probes.drivers.probed import ListedDriver, ListedDrivers
+from tlstax.tools.probes.postgres_drivers.document import PostgresProbe
 from tlstax.topics.inspection.known_drivers import FILES, KnownDrivers
 from tlstax.topics.inspection.known_drivers import known_drivers as shipped
 from typed import status_of
@@ -54,6 +56,16 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("pymysql-1.1", "--option", "useSSL"), "write it like useSSL=false"),
         (("pymysql-1.1", "--no-costs", "--output", "probe.md"), "a probe is not written as .md"),
         (("pymysql-1.1", "--option", "user=me"), "given to every driver by tlstax itself"),
+        (("psycopg-3", "pymysql-1.2"), "pymysql-1.2 and psycopg-3 speak different protocols"),
+        (("psycopg-3", "--server", "mysql-9.7"), "psycopg-3 and mysql-9.7 speak different protocols"),
+        (("pymysql-1.2", "--server", "postgresql-18"), "MySQL's and PostgreSQL's"),
+        (("psycopg-3", "--server", "postgresql-99"), "postgresql-99"),
+        (("psycopg-3", "--server", "postgres://me@db.example/shop"), "at private servers alone"),
+        (("psycopg-3", "--allow-plaintext"), "--allow-plaintext needs the address of an external server"),
+        (("psycopg-3", "--ssl-mode", "REQUIRED"), "--ssl-mode needs the address of an external server"),
+        (("psycopg-3", "--budget", "1m", "--no-costs"), "does not go with --no-costs"),
+        (("psycopg-3", "--no-costs", "--output", "probe.html"), "a probe is not written as .html"),
+        (("psycopg-2",), "did you mean 'psycopg-3'?"),
     ],
 )
 def test_what_cannot_be_asked_is_told_in_a_sentence(
@@ -68,20 +80,57 @@ def test_what_cannot_be_asked_is_told_in_a_sentence(
     assert said.count("\n") == 1
 
 
-def test_without_names_all_are_probed() -> None:
-    assert request_of(ProbeOptions([])).names == speaking("mysql")
-    request = request_of(ProbeOptions(["pymysql-1.1"], budget="90s", option=["a=b c"]))
+def requested(names: list[str] | None = None, **typed: Any) -> ProbeRequest:
+    options = ProbeOptions(names, **typed)
+    return request_of(options, is_postgresql=wants_postgresql(options))
+
+
+def test_without_names_all_of_the_servers_are_probed() -> None:
+    assert requested().names == speaking("mysql")
+    request = requested(["pymysql-1.1"], budget="90s", option=["a=b c"])
     assert (request.names, request.budget_s, request.options) == (("pymysql-1.1",), 90.0, {"a": "b c"})
+    request = requested(server="postgresql-17", no_costs=True)
+    assert (request.names, request.server, request.budget_s) == (
+        speaking("postgresql"),
+        "postgresql-17",
+        None,
+    )
+    request = requested(["pgx-5"], budget="90s", option=["a=b"], attacks=True)
+    assert (request.server, request.budget_s) == ("postgresql-18", 90.0)
+    assert (request.options, request.attacks) == ({"a": "b"}, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (ProbeOptions(), False),
+        (ProbeOptions(["pymysql-1.2"]), False),
+        (ProbeOptions(server="mysql-9.7"), False),
+        (ProbeOptions(["psycopg-3"]), True),
+        (ProbeOptions(server="postgresql-18"), True),
+        (ProbeOptions(["pgx-5"], server="postgresql-17"), True),
+    ],
+)
+def test_names_or_the_server_say_whose_drivers_are_meant(options: ProbeOptions, expected: bool) -> None:
+    assert wants_postgresql(options) is expected
+
+
+def test_each_format_has_what_was_found() -> None:
+    found = PostgresProbe(status="complete", server="postgresql-18", server_version="18.6", drivers=())
+    assert json.loads(written(found, "json", width=80))["server"] == "postgresql-18"
+    assert written(found, "csv", width=80).startswith("driver,version,meaning")
+    for form in ("md", "txt"):
+        assert "postgresql-18" in written(found, form, width=80)
 
 
 def test_two_blocks_of_all_drivers_fit_the_budget_where_none_is_given() -> None:
     """Of one driver many do; over the budget, it is as it was given."""
     drivers = [Measurable(name=name) for name in speaking("mysql")]
-    budget_s = request_of(ProbeOptions([])).budget_s
+    budget_s = requested().budget_s
     assert budget_s is not None
     check_budget(costs_study(drivers, None, {}, budget_s))
-    assert request_of(ProbeOptions(["pymysql-1.1"])).budget_s == 300.0
-    assert request_of(ProbeOptions(["pymysql-1.1"], budget="20s", over_budget=True)).budget_s == 20.0
+    assert requested(["pymysql-1.1"]).budget_s == 300.0
+    assert requested(["pymysql-1.1"], budget="20s", over_budget=True).budget_s == 20.0
 
 
 def test_the_list_has_every_driver_and_none_is_there_in_an_empty_cache(
@@ -159,7 +208,7 @@ def no_store() -> Store:
 
 
 def test_a_driver_that_cannot_be_had_has_a_row_that_says_why() -> None:
-    def refuse(name: str, _: object) -> ClientProgram:
+    def refuse(name: str, _: object) -> NoReturn:
         raise MachineFault(f"{name} cannot be built: there is no java", remedy="install it")
 
     found = probe(ProbeRequest(("connector-j-9.7",), obtain=refuse), no_store, ProgressLine(quiet=True))
@@ -178,7 +227,7 @@ def test_a_driver_that_has_left_the_list_is_said_to_have() -> None:
 
 
 def test_what_was_found_before_ctrl_c_is_kept() -> None:
-    def interrupted(name: str, _: object) -> ClientProgram:
+    def interrupted(name: str, _: object) -> NoReturn:
         if name == "mysql2-3":
             raise Interrupted
         raise MachineFault("there is no java")
@@ -239,7 +288,7 @@ def test_a_server_that_cannot_be_probed_on_is_refused_before_a_driver_is_built(
 
 def test_an_unknown_driver_is_refused_before_a_password_is_asked_for() -> None:
     with pytest.raises(UserMistake, match="there is no driver named 'pymysql-9'"):
-        request_of(ProbeOptions(["pymysql-9"], server=THERE, no_costs=True))
+        requested(["pymysql-9"], server=THERE, no_costs=True)
 
 
 def test_an_unknown_driver_is_not_renewed(tmp_path: Path) -> None:

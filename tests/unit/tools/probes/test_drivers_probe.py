@@ -6,7 +6,7 @@ import pytest
 
 from probed_drivers import CONNECTIONS, Own, asked, driver, gathered
 from tlstax.records.capture import Logged
-from tlstax.tools.probes.drivers.probe_costs import DriverCosts, WayCosts
+from tlstax.tools.probes.drivers.probe_costs import DriverCosts
 from tlstax.tools.probes.drivers.probe_reading import disagreement, driver_row, round_trips, sent
 from tlstax.tools.probes.drivers.probe_table import probe_text
 from tlstax.tools.probes.drivers.probed import (
@@ -19,6 +19,7 @@ from tlstax.tools.probes.drivers.probed import (
     Refusal,
     TlsAsked,
     Tried,
+    Way,
 )
 
 CLEAR = (asked("off", 1), asked("off", 3))
@@ -240,7 +241,7 @@ def cost(value: float) -> Cost:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_tables_fit_and_tell_all(width: int) -> None:
-    way = WayCosts(connect_us=cost(1000), statement_us=cost(500), connect_cpu_us=cost(70))
+    way = Way(connect_us=cost(1000), statement_us=cost(500), connect_cpu_us=cost(70))
     costs = DriverCosts(plain=way, encrypted=way, steady=False, warmup_s=1.5)
     certificates = tried("unset", right=True, ca=True, host=True)
     known = gathered(*ENCRYPTED, *CLEAR, *REQUIRED, tried=certificates)

@@ -13,9 +13,10 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.contract import Account, TcpEndpoint
 from tlstax.report.formats.terminal import printed_sections
 from tlstax.support.errors import Interrupted
+from tlstax.tools.probes.drivers.probe import ProbeRequest
 from tlstax.tools.probes.postgres_drivers import probe
 from tlstax.tools.probes.postgres_drivers.document import PostgresProbe, WordRow
-from tlstax.tools.probes.postgres_drivers.probe import PostgresRequest, probe_postgres
+from tlstax.tools.probes.postgres_drivers.probe import probe_postgres
 from tlstax.tools.probes.postgres_drivers.tables import sections
 from tlstax.tools.probes.postgres_drivers.words import Word, words_of
 
@@ -47,7 +48,7 @@ def probed(monkeypatch: pytest.MonkeyPatch, ends_at: tuple[str, str]) -> Postgre
     monkeypatch.setattr(probe, "HostileServer", lambda *_: SimpleNamespace(listening=a_server))
     monkeypatch.setattr(probe._Driver, "_by", by)
     monkeypatch.setattr(probe._Driver, "_reads_anew", lambda _: True)
-    request = PostgresRequest(NAMES, obtain=lambda name, _: (name,))
+    request = ProbeRequest(NAMES, obtain=lambda name, _: (name,))
     return probe_postgres(request, no_store, ProgressLine(quiet=True))
 
 

@@ -25,9 +25,10 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
 from tlstax.study.tls_levels import ANY_KEY
 from tlstax.support.errors import Interrupted
-from tlstax.tools.probes.drivers.logins import CACHING, NATIVE, encrypting, private_logins, try_driver
+from tlstax.tools.probes.drivers.logins import encrypting, private_logins, try_driver
 from tlstax.tools.probes.drivers.probe import OLDER_SERVER, ProbeRequest, probe
 from tlstax.tools.probes.drivers.probed import DriverRow, Login
 from tlstax.tools.probes.exchanged_certificates import ADDRESSES
@@ -40,11 +41,11 @@ from tlstax.topics.inspection.known_drivers import (
 )
 
 PLACES = (
-    ("mysql-9.7", CACHING),
-    (OLDER_SERVER, NATIVE),
-    ("mysql-5.6.24", NATIVE),
-    ("mariadb-11.8", NATIVE),
-    ("mariadb-10.1-yassl", NATIVE),
+    ("mysql-9.7", CACHING_SHA2),
+    (OLDER_SERVER, NATIVE_PASSWORD),
+    ("mysql-5.6.24", NATIVE_PASSWORD),
+    ("mariadb-11.8", NATIVE_PASSWORD),
+    ("mariadb-10.1-yassl", NATIVE_PASSWORD),
 )
 """Where drivers log in, and by which plugins. What they offer is seen where they first come
 over TLS."""

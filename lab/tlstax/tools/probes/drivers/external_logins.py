@@ -22,11 +22,10 @@ from tlstax.mysql import accounts, server_facts, server_tls, session
 from tlstax.plan.addresses import is_loopback
 from tlstax.plan.elsewhere import Promise, Room
 from tlstax.sql.database import Database, SqlError
+from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
 from tlstax.tools.probes.drivers.logins import (
-    CACHING,
-    NATIVE,
     Trial,
     carried_out,
     least_job,
@@ -142,7 +141,7 @@ class ExternalLogins:
         trials: dict[TlsAsked, Trial] = {}
         for told, tls, lets in self._ways():
             trials[told] = self._tried(command, told, tls, lets, options)
-        cache: Cache | None = "warm" if self._first.plugin == CACHING else None
+        cache: Cache | None = "warm" if self._first.plugin == CACHING_SHA2 else None
         known = Gathered(
             name=name,
             server=str(self._target.access.address),
@@ -249,11 +248,11 @@ class ExternalLogins:
 
 def _first_login(target: ExternalTarget, database: Database) -> FirstLogin:
     access = target.access
-    plugin = getattr(database, "account_plugin", "") or NATIVE
-    if plugin not in {CACHING, NATIVE}:
+    plugin = getattr(database, "account_plugin", "") or NATIVE_PASSWORD
+    if plugin not in {CACHING_SHA2, NATIVE_PASSWORD}:
         raise UserMistake(
             f"{access.user} at {access.address} logs in by {plugin}, which takes the password itself",
-            remedy=f"probe drivers with an account by {CACHING} or {NATIVE}",
+            remedy=f"probe drivers with an account by {CACHING_SHA2} or {NATIVE_PASSWORD}",
         )
     if not server_tls.offers_tls(database):
         no_plaintext = ""
@@ -263,7 +262,7 @@ def _first_login(target: ExternalTarget, database: Database) -> FirstLogin:
     if target.clear_is_ruled_out:
         no_plaintext = f"{access.tls.mode_by} demands TLS (--allow-plaintext tries it too)"
     cache: Cache | None = None
-    if plugin == CACHING:
+    if plugin == CACHING_SHA2:
         cache = "cold" if getattr(database, "password_was_sent", False) else "warm"
     return FirstLogin(
         server_facts.version(database),

@@ -35,6 +35,7 @@ from tlstax.network.tap.opening import open_tap
 from tlstax.records.capture import Capture, Conversation, TlsSeen
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.processes import NO_LOCALHOST
+from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
 from tlstax.support.errors import UserMistake
 from tlstax.tools.probes.drivers.probed import Cache, Login, LoginOutcome, TlsAsked
 from tlstax.tools.probes.drivers.relays import EVERYTHING, Lets, LoginWire, WireLogin
@@ -43,8 +44,6 @@ WITHIN_S, TIMEOUT_S = 60.0, 15.0
 """A driver that starts slowly on a busy machine is not taken for one that is refused."""
 
 LONGEST_WORDS = 120
-
-CACHING, NATIVE = "caching_sha2_password", "mysql_native_password"
 
 CACHES: tuple[Cache, ...] = ("cold", "warm")
 
@@ -259,7 +258,7 @@ def private_logins(  # noqa: PLR0913 (who logs in where, and two with a default)
     trials = LoginTrials(plugin)
 
     def log_in(found: dict[Cache | None, Trial], way: Callable[[], Trial]) -> None:
-        for cache in CACHES if plugin == CACHING else (None,):
+        for cache in CACHES if plugin == CACHING_SHA2 else (None,):
             if cache is not None:
                 _set_cache(server, account, cache)
             found[cache] = way()
@@ -273,11 +272,11 @@ def private_logins(  # noqa: PLR0913 (who logs in where, and two with a default)
 def accounts_by_plugin(server: PrivateServer) -> Iterator[tuple[str, Account]]:
     """The plugins by which the server's accounts are proved here, its own default first."""
     with closing(server.admin()) as admin:
-        usual = accounts.plugin_of_load_account(admin) or NATIVE
+        usual = accounts.plugin_of_load_account(admin) or NATIVE_PASSWORD
     yield usual, server.load_account
-    if usual != NATIVE:
+    if usual != NATIVE_PASSWORD:
         try:
-            yield NATIVE, server.account_by(NATIVE)
+            yield NATIVE_PASSWORD, server.account_by(NATIVE_PASSWORD)
         except UserMistake:
             return
 

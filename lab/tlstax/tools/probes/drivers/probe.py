@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.clients.choice import obtain_client
 from tlstax.contract import Account, Frozen
 from tlstax.mysql import server_tls
 from tlstax.mysql.database import try_login_over_tls
@@ -33,8 +34,8 @@ from tlstax.specimens.resolve import named_server
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
 from tlstax.store import Store
-from tlstax.study import Study
 from tlstax.study.driver_catalogue import DRIVERS, Driver
+from tlstax.study.level_names import NATIVE_PASSWORD
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.tools.probes.drivers.asking import Ambush, Ask, asked, attacks, connected, made_ambush
 from tlstax.tools.probes.drivers.external_logins import ExternalLogins, ExternalTarget
@@ -65,31 +66,56 @@ SHOWN: tuple[tuple[Certificate, bool], ...] = (
 """The certificates that each driver is shown, and whether its runtime trusts who signed them. One that has
 expired takes time to make, so all drivers are shown the same one, at the end."""
 
-NATIVE_PASSWORD = "mysql_native_password"  # noqa: S105 - the name of a plugin
 OLDER_SERVER = "mysql-8.0.33"
 """The last embedded server that has accounts with that plugin, which older drivers log in with."""
 
-Obtain = Callable[[str, Callable[[str], None]], ClientProgram]
+Obtain = Callable[[str, Callable[[str], None]], Sequence[str]]
+"""Gives the command of the driver of this name; MachineFault or UserMistake where it is not to be had."""
 
 
 @dataclass(frozen=True)
 class ProbeRequest:
-    """Which drivers, on which server (None: the default one), and how long costs are measured (None: not).
+    """Drivers of one product, the server (None: the default one), how long costs are measured (None: not).
 
     `options` are given to each driver word by word, where it is otherwise as by default. With `attacks` each
     is also set on a hostile wire. Where costs are measured and another run is measuring, this one waits, or
     with `beside_others` goes on at once. `external` is a server that is not ours: it stands in the place of
-    `server`, and nothing is measured or attacked there.
+    `server`, and nothing is measured or attacked there. `obtain` None takes drivers off the shelf.
     """
 
     names: tuple[str, ...]
     server: str | None = None
     budget_s: float | None = None
     options: Mapping[str, str] = field(default_factory=dict)
-    obtain: Obtain = field(default=obtain_client)
+    obtain: Obtain | None = None
     beside_others: bool = False
     attacks: bool = False
     external: ExternalTarget | None = None
+
+    def obtained(
+        self, usually: Obtain, watcher: Watcher, refused: Callable[[str, str], None]
+    ) -> dict[str, Sequence[str]]:
+        """The commands of the drivers that are available; `refused` gets the others, and why."""
+        commands = {}
+        for name in self.names:
+            try:
+                commands[name] = (self.obtain or usually)(name, watcher.step)
+            except TlstaxError as error:
+                watcher.warn(error.sentence())
+                refused(name, error.sentence())
+        return commands
+
+
+class CostsRun(Frozen):
+    """The run that costs were measured in: its name, why it ended, and the costs of each driver by its name.
+
+    Without a run, `why` says why there is none.
+    """
+
+    run: str | None = None
+    why: str = ""
+    costs: dict[str, DriverCosts] = {}
+    was_interrupted: bool = False
 
 
 @dataclass
@@ -97,11 +123,9 @@ class _SoFar:
     """What is known so far; kept when Ctrl-C ends the rest."""
 
     gathered: dict[str, Gathered] = field(default_factory=dict)
-    costs: dict[str, DriverCosts] = field(default_factory=dict)
+    costs: CostsRun = field(default_factory=CostsRun)
     server: str = ""
     server_version: str = ""
-    run: str | None = None
-    why: str = ""
     external: ProbedThere | None = None
 
 
@@ -123,44 +147,69 @@ def probe(request: ProbeRequest, store: Callable[[], Store], watcher: Watcher) -
         status = "interrupted"
     finally:
         watcher.close()
+    costs = so_far.costs
     rows = [
-        driver_row(DRIVERS[name], gathered, so_far.costs.get(name))
+        driver_row(DRIVERS[name], gathered, costs.costs.get(name))
         for name, gathered in so_far.gathered.items()
     ]
     return ProbeDocument(
-        status=status,
+        status="interrupted" if costs.was_interrupted else status,
         server=so_far.server,
         server_version=so_far.server_version,
         external=so_far.external,
-        run=so_far.run,
-        stopped_because=so_far.why,
+        run=costs.run,
+        stopped_because=costs.why,
         drivers=tuple(sorted(rows, key=lambda row: (row.language, list(DRIVERS).index(row.name)))),
     )
 
 
 def _probe_here(request: ProbeRequest, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
     """All drivers at a private server, and what they cost there."""
-    programs = _programs(request, so_far, watcher)
-    if programs and request.budget_s is None:
-        _gather(request, programs, so_far, watcher)
-    elif programs and request.budget_s is not None:
-        with turn(watcher.warn, beside_others=request.beside_others) as mine:
-            _gather(request, programs, so_far, watcher)
-            study = _costs(request, request.budget_s, so_far)
-            if study is not None:
-                _measure(Request(study, turn=mine), so_far, store, watcher)
+    if commands := _commands(request, so_far, watcher):
+        so_far.costs = costs_after(
+            request, lambda: _gather(request, commands, so_far, watcher), store, watcher
+        )
 
 
-def _programs(request: ProbeRequest, so_far: _SoFar, watcher: Watcher) -> dict[str, ClientProgram]:
-    """The drivers that are available; the others have their row now."""
-    programs = {}
-    for name in request.names:
-        try:
-            programs[name] = request.obtain(name, watcher.step)
-        except TlstaxError as error:
-            watcher.warn(error.sentence())
-            so_far.gathered[name] = Gathered(name=name, server=request.server or "", failed=error.sentence())
-    return programs
+def _commands(request: ProbeRequest, so_far: _SoFar, watcher: Watcher) -> dict[str, Sequence[str]]:
+    """Those of the drivers that are available; the others have their row now."""
+
+    def refused(name: str, why: str) -> None:
+        so_far.gathered[name] = Gathered(name=name, server=request.server or "", failed=why)
+
+    return request.obtained(lambda name, say: obtain_client(name, say).command, watcher, refused)
+
+
+def costs_after(
+    request: ProbeRequest,
+    gather: Callable[[], Sequence[Measurable]],
+    store: Callable[[], Store],
+    watcher: Watcher,
+) -> CostsRun:
+    """Gather what drivers do and then, with a budget, measure what those cost that this gives back.
+
+    The costs are a run like any other; where they cannot be measured, it is warned of.
+    """
+    if request.budget_s is None:
+        gather()
+        return CostsRun()
+    with turn(watcher.warn, beside_others=request.beside_others) as mine:
+        measurable = gather()
+        if not measurable:
+            return CostsRun()
+        study = costs_study(measurable, request.server, request.options, request.budget_s)
+        with store() as opened:
+            try:
+                stored = run(Request(study, turn=mine), opened, watcher)
+            except TlstaxError as fault:
+                watcher.warn(f"costs were not measured: {fault.sentence()}")
+                return CostsRun(why=fault.message)
+    return CostsRun(
+        run=stored.header.run,
+        why=stored.stopped_because,
+        costs=costs_of(stored),
+        was_interrupted=stored.status == "interrupted",
+    )
 
 
 def _probe_there(
@@ -170,11 +219,11 @@ def _probe_there(
     there = ExternalLogins.arrive(target, len(request.names), watcher.step)
     so_far.server, so_far.server_version = str(target.access.address), there.version
     try:
-        for name, program in _programs(request, so_far, watcher).items():
+        for name, command in _commands(request, so_far, watcher).items():
             watcher.step(f"{name} logs in to {so_far.server}")
-            so_far.gathered[name] = there.gathered(name, program.command, request.options)
+            so_far.gathered[name] = there.gathered(name, command, request.options)
     except TlstaxError as fault:
-        so_far.why = fault.sentence()
+        so_far.costs = CostsRun(why=fault.sentence())
         return "failed"
     finally:
         so_far.external = there.there()
@@ -182,8 +231,9 @@ def _probe_there(
 
 
 def _gather(
-    request: ProbeRequest, programs: Mapping[str, ClientProgram], so_far: _SoFar, watcher: Watcher
-) -> None:
+    request: ProbeRequest, commands: Mapping[str, Sequence[str]], so_far: _SoFar, watcher: Watcher
+) -> list[Measurable]:
+    """All that they do; those that could connect, whose costs can be measured."""
     build = named_server(request.server, watcher.step) if request.server is not None else None
     needs = Needs(rows=ROWS, connections=1, seed=1, duration_s=1.0)
     wanted = Wanted(build=build, addresses=ADDRESSES)
@@ -196,16 +246,21 @@ def _gather(
         ambush = made_ambush(bench, Path(bench.server.ca_file).parent)
         accounts = dict(accounts_by_plugin(bench.server))
         probing = {
-            name: _Probing(Ask(name, "unset", options=request.options), program.command, bench, log, served)
-            for name, program in programs.items()
+            name: _Probing(Ask(name, "unset", options=request.options), command, bench, log, served)
+            for name, command in commands.items()
         }
         began = time.monotonic()
         for place, (name, driver) in enumerate(probing.items()):
-            watcher.step(progress_words(name, place, len(programs), time.monotonic() - began))
-            so_far.gathered[name] = driver.logged_in(driver.gathered(), accounts)
+            watcher.step(progress_words(name, place, len(commands), time.monotonic() - began))
+            so_far.gathered[name] = driver.gathered(accounts)
             if request.attacks:
                 so_far.gathered[name] = driver.attacked(so_far.gathered[name], ambush)
         _show_expired(probing, so_far, served, watcher)
+    return [
+        Measurable(name=name, auth=gathered.auth, encrypts=gathered.job("verified", ONE) is not None)
+        for name, gathered in so_far.gathered.items()
+        if gathered.failed is None and gathered.job("off", ONE) is not None
+    ]
 
 
 def _show_expired(
@@ -241,45 +296,31 @@ class _Probing:
         self._log, self._served = log, served
         self._native: Refusal | None = None
 
-    def gathered(self) -> Gathered:
-        """All that can be learned of the driver; what fails ends in `failed`, in a sentence."""
+    def gathered(self, accounts: Mapping[str, Account]) -> Gathered:
+        """All that can be learned of the driver, with how it logs in to each plugin's account."""
         known = Gathered(
             name=self._ask.driver, options=dict(self._ask.options), server=self._bench.server.specimen.name
         )
-        try:
-            known = self._jobs(known)
-            if known.failed is None:
-                known = self._certificates(known)
-        except (MachineFault, SqlError, OSError) as fault:
-            return known.model_copy(update={"failed": in_words(fault)})
-        return known
-
-    def logged_in(self, known: Gathered, accounts: Mapping[str, Account]) -> Gathered:
-        """What is known, and how it logs in by each plugin; nothing of one that cannot connect at all."""
-        if known.failed is not None:
-            return known
-        try:
-            found = [
-                login
-                for plugin, account in accounts.items()
-                for login in private_logins(
-                    self._command, self._bench.server, account, plugin, self._ask.options
-                ).logins()
-            ]
-        except (MachineFault, SqlError, OSError) as fault:
-            return known.model_copy(update={"failed": in_words(fault)})
-        return known.model_copy(update={"logins": tuple(found)})
+        return _as_far_as_it_goes(
+            known, self._jobs, self._certificates, lambda known: self._logged_in(known, accounts)
+        )
 
     def attacked(self, known: Gathered, ambush: Ambush) -> Gathered:
-        """What is known, and what the driver does on a hostile wire; nothing of one that cannot log in."""
-        if known.failed is not None:
-            return known
-        ask = replace(self._ask, verify=known.verified or "identity")
-        try:
-            found = tuple(attacks(ask, self._command, ambush))
-        except (MachineFault, SqlError, OSError) as fault:
-            return known.model_copy(update={"failed": in_words(fault)})
-        return known.model_copy(update={"attacks": found})
+        """What is known, and what the driver does on a hostile wire."""
+
+        def ambushed(known: Gathered) -> Gathered:
+            ask = replace(self._ask, verify=known.verified or "identity")
+            return known.model_copy(update={"attacks": tuple(attacks(ask, self._command, ambush))})
+
+        return _as_far_as_it_goes(known, ambushed)
+
+    def _logged_in(self, known: Gathered, accounts: Mapping[str, Account]) -> Gathered:
+        server, options = self._bench.server, self._ask.options
+        found = (
+            private_logins(self._command, server, account, plugin, options).logins()
+            for plugin, account in accounts.items()
+        )
+        return known.model_copy(update={"logins": tuple(chain.from_iterable(found))})
 
     def _jobs(self, known: Gathered) -> Gathered:
         done = self._first()
@@ -369,50 +410,16 @@ def in_words(fault: Exception) -> str:
     return fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
 
 
-class CostsRun(Frozen):
-    """The run that costs were measured in: its name, why it ended, and the costs of each driver by its name.
-
-    Without a run, `why` says why there is none.
-    """
-
-    run: str | None = None
-    why: str = ""
-    costs: dict[str, DriverCosts] = {}
-    was_interrupted: bool = False
-
-
-def measured_costs(request: Request, store: Callable[[], Store], watcher: Watcher) -> CostsRun:
-    """The costs as a run like any other; where they cannot be measured, it is warned of."""
-    with store() as opened:
+def _as_far_as_it_goes(known: Gathered, *steps: Callable[[Gathered], Gathered]) -> Gathered:
+    """What is known after these steps; what fails ends them in `failed`, in a sentence."""
+    for step in steps:
+        if known.failed is not None:
+            break
         try:
-            stored = run(request, opened, watcher)
-        except TlstaxError as fault:
-            watcher.warn(f"costs were not measured: {fault.sentence()}")
-            return CostsRun(why=fault.message)
-    return CostsRun(
-        run=stored.header.run,
-        why=stored.stopped_because,
-        costs=costs_of(stored),
-        was_interrupted=stored.status == "interrupted",
-    )
-
-
-def _costs(request: ProbeRequest, budget_s: float, so_far: _SoFar) -> Study | None:
-    """The study of what all drivers that could connect cost; None where none could."""
-    measurable = [
-        Measurable(name=name, auth=gathered.auth, encrypts=gathered.job("verified", ONE) is not None)
-        for name, gathered in so_far.gathered.items()
-        if gathered.failed is None and gathered.job("off", ONE) is not None
-    ]
-    return costs_study(measurable, request.server, request.options, budget_s) if measurable else None
-
-
-def _measure(request: Request, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
-    """The costs as a run like any other; where they cannot be measured, what is known of drivers stays."""
-    measured = measured_costs(request, store, watcher)
-    so_far.run, so_far.why, so_far.costs = measured.run, measured.why, measured.costs
-    if measured.was_interrupted:
-        raise Interrupted
+            known = step(known)
+        except (MachineFault, SqlError, OSError) as fault:
+            known = known.model_copy(update={"failed": in_words(fault)})
+    return known
 
 
 def progress_words(name: str, place: int, of: int, took_s: float) -> str:

@@ -12,7 +12,7 @@ from tlstax.stats.series import Blocks, series_of
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import OPTION
-from tlstax.tools.probes.drivers.probed import Cost
+from tlstax.tools.probes.drivers.probed import Cost, Way
 
 NAME = "drivers"
 CONNECT, STATEMENT = "reconnect", "words-insert"
@@ -34,21 +34,14 @@ class Measurable(Frozen):
     encrypts: bool = True
 
 
-class WayCosts(Frozen):
-    """What connecting and an insert cost in the clear or encrypted; None where no trial was valid."""
-
-    connect_us: Cost | None = None
-    statement_us: Cost | None = None
-    connect_cpu_us: Cost | None = None
-    statement_cpu_us: Cost | None = None
-    failed: str | None = None
-
-
 class DriverCosts(Frozen):
-    """The costs of one driver; whether it was steady in all its trials, and the median time that it took."""
+    """The costs of one driver; whether it was steady in all its trials, and the median time that it took.
 
-    plain: WayCosts
-    encrypted: WayCosts
+    A cost of a way is None where no trial was valid; its round trips are not known here.
+    """
+
+    plain: Way
+    encrypted: Way
     steady: bool | None
     warmup_s: float | None
 
@@ -114,7 +107,7 @@ def _driver(
     known = [one.steady for one in ready if one.steady is not None]
     lasted = [one.warmup[-1].elapsed_s for one in ready if one.warmup]
 
-    def way(tls: str) -> WayCosts:
+    def way(tls: str) -> Way:
         connect, statement = (cases.get((name, tls, work), {}) for work in (CONNECT, STATEMENT))
         mine = [record for record in own if record.trial.case.levels.tls == tls]
         return _way(connect, statement, confidence).model_copy(update={"failed": _why(mine)})
@@ -127,7 +120,7 @@ def _driver(
     )
 
 
-def _way(connect: Blocks, statement: Blocks, confidence: float) -> WayCosts:
+def _way(connect: Blocks, statement: Blocks, confidence: float) -> Way:
     """CPU of a connect is taken within a block: connecting, asking and closing, less a statement's."""
     each = "client_cpu_us_per_op"
     extra = [
@@ -135,7 +128,7 @@ def _way(connect: Blocks, statement: Blocks, confidence: float) -> WayCosts:
         for block in sorted(connect.keys() & statement.keys())
         if each in connect[block] and each in statement[block]
     ]
-    return WayCosts(
+    return Way(
         connect_us=_mean(connect, "connect_p50_us", confidence),
         statement_us=_mean(statement, "latency_p50_us", confidence),
         connect_cpu_us=_difference(extra, confidence),

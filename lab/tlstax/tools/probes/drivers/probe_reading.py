@@ -13,7 +13,7 @@ from tlstax.contract import Frozen, TlsView
 from tlstax.records.capture import Conversation, Logged, TlsSeen
 from tlstax.study.driver_catalogue import Driver
 from tlstax.support.text import enumerated
-from tlstax.tools.probes.drivers.probe_costs import DriverCosts, WayCosts
+from tlstax.tools.probes.drivers.probe_costs import DriverCosts
 from tlstax.tools.probes.drivers.probed import (
     INSERT,
     Asked,
@@ -282,20 +282,18 @@ def _ways(
     return known
 
 
-def _way(gathered: Gathered, tls: TlsAsked, costs: WayCosts | None, notes: list[str]) -> Way:
+def _way(gathered: Gathered, tls: TlsAsked, costs: Way | None, notes: list[str]) -> Way:
     trips = round_trips(gathered.job(tls, ONE), gathered.job(tls, THREE))
     if trips.varies:
         notes.append(f"{WORDS[tls]} its round trips vary: {trips.varies}")
     refusal = gathered.refused(tls)
-    why = refusal.words if refusal else costs.failed if costs else None
-    return Way(
-        round_trips_per_connect=trips.per_connect,
-        round_trips_per_statement=trips.per_statement,
-        connect_us=costs.connect_us if costs else None,
-        statement_us=costs.statement_us if costs else None,
-        connect_cpu_us=costs.connect_cpu_us if costs else None,
-        statement_cpu_us=costs.statement_cpu_us if costs else None,
-        failed=why,
+    way = costs or Way()
+    return way.model_copy(
+        update={
+            "round_trips_per_connect": trips.per_connect,
+            "round_trips_per_statement": trips.per_statement,
+            "failed": refusal.words if refusal else way.failed,
+        }
     )
 
 

@@ -14,6 +14,7 @@ from tlstax.records.capture import Hello
 from tlstax.run.pipeline import Watcher
 from tlstax.store import Store
 from tlstax.support.errors import Interrupted, MachineFault
+from tlstax.tools.probes.drivers.probe import ProbeRequest
 from tlstax.tools.probes.postgres_drivers.document import (
     Over,
     PostgresDriverRow,
@@ -22,7 +23,7 @@ from tlstax.tools.probes.postgres_drivers.document import (
     Trick,
     WordRow,
 )
-from tlstax.tools.probes.postgres_drivers.probe import PostgresRequest, probe_postgres
+from tlstax.tools.probes.postgres_drivers.probe import probe_postgres
 from tlstax.tools.probes.postgres_drivers.words import Meaning, words_of
 from tlstax.topics.inspection.known_drivers import KnownDriver, KnownDrivers, KnownLogin, Verified
 
@@ -40,7 +41,7 @@ WRONG: Mapping[Verified, ServerState] = {
 
 def measured_drivers(names: Sequence[str], store: Callable[[], Store], watcher: Watcher) -> KnownDrivers:
     """Everything that is kept of these drivers. MachineFault where a server or a driver is not to be had."""
-    found = probe_postgres(PostgresRequest(tuple(names), attacks=True), store, watcher)
+    found = probe_postgres(ProbeRequest(tuple(names), attacks=True), store, watcher)
     if found.status == "interrupted":
         raise Interrupted
     return known_from(found, datetime.now(UTC).date().isoformat(), describe_machine().distribution)

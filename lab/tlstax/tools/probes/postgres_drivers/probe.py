@@ -5,26 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
 from tlstax.clients.choice import adapter_command
 from tlstax.contract import Account, TcpEndpoint
 from tlstax.network.tap.opening import open_tap
-from tlstax.observers.turn import turn
 from tlstax.records.capture import Conversation
 from tlstax.run.bench import Needs, PrivateBench, Wanted, open_private_bench
 from tlstax.run.pipeline import Watcher
-from tlstax.run.preparing import Request
 from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.specimens.resolve import named_server
 from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
-from tlstax.tools.probes.drivers.probe import CostsRun, in_words, measured_costs, progress_words
-from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
-from tlstax.tools.probes.drivers.probed import Way
+from tlstax.support.errors import Interrupted, MachineFault
+from tlstax.tools.probes.drivers.probe import CostsRun, ProbeRequest, costs_after, in_words, progress_words
+from tlstax.tools.probes.drivers.probe_costs import Measurable
 from tlstax.tools.probes.exchanged_certificates import ADDRESSES
 from tlstax.tools.probes.postgres_drivers.adapter import STATEMENT, Adapter, Answer, RefusedWord, Told
 from tlstax.tools.probes.postgres_drivers.document import (
@@ -52,25 +49,6 @@ PASSED_ON: Trick = "passed on"
 TCP_CONNECT = 1
 """The round trip of a connection that a tap has no turn for (contract/README.md, `phase_wire`)."""
 
-Obtain = Callable[[str, Callable[[str], None]], Sequence[str]]
-
-
-@dataclass(frozen=True)
-class PostgresRequest:
-    """Which drivers, on which private server, and how long costs are measured (None: not).
-
-    Each is given its own `options` as well. With `attacks` it is also set on a hostile wire. Where costs are
-    measured and another run is measuring, this one waits, or with `beside_others` goes on at once.
-    """
-
-    names: tuple[str, ...]
-    server: str = DEFAULT_SERVER
-    budget_s: float | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    attacks: bool = False
-    beside_others: bool = False
-    obtain: Obtain = adapter_command
-
 
 @dataclass
 class _SoFar:
@@ -82,7 +60,7 @@ class _SoFar:
     server_version: str = ""
 
 
-def probe_postgres(request: PostgresRequest, store: Callable[[], Store], watcher: Watcher) -> PostgresProbe:
+def probe_postgres(request: ProbeRequest, store: Callable[[], Store], watcher: Watcher) -> PostgresProbe:
     """Probe all drivers of the request, one after another, then measure their costs together.
 
     A driver that cannot be built or does not answer says so in its row, and the others go on. Ctrl-C keeps
@@ -92,14 +70,14 @@ def probe_postgres(request: PostgresRequest, store: Callable[[], Store], watcher
     so_far = _SoFar()
     status: Literal["complete", "interrupted"] = "complete"
     try:
-        _probe(request, so_far, store, watcher)
+        _probe(replace(request, server=request.server or DEFAULT_SERVER), so_far, store, watcher)
     except Interrupted:
         status = "interrupted"
     finally:
         watcher.close()
     rows = (_with_costs(row, so_far.costs) for row in so_far.rows.values())
     return PostgresProbe(
-        status=status,
+        status="interrupted" if so_far.costs.was_interrupted else status,
         server=so_far.server,
         server_version=so_far.server_version,
         run=so_far.costs.run,
@@ -109,27 +87,14 @@ def probe_postgres(request: PostgresRequest, store: Callable[[], Store], watcher
     )
 
 
-def _probe(request: PostgresRequest, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
-    commands = {}
-    for name in request.names:
-        try:
-            commands[name] = request.obtain(name, watcher.step)
-        except TlstaxError as error:
-            watcher.warn(error.sentence())
-            so_far.rows[name] = _row(name, request.options).model_copy(update={"failed": error.sentence()})
-    if not commands:
-        return
-    if request.budget_s is None:
-        _gather(request, commands, so_far, watcher)
-        return
-    with turn(watcher.warn, beside_others=request.beside_others) as mine:
-        _gather(request, commands, so_far, watcher)
-        measurable = [Measurable(name=row.name) for row in so_far.rows.values() if row.failed is None]
-        if measurable:
-            study = costs_study(measurable, request.server, request.options, request.budget_s)
-            so_far.costs = measured_costs(Request(study, turn=mine), store, watcher)
-            if so_far.costs.was_interrupted:
-                raise Interrupted
+def _probe(request: ProbeRequest, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
+    def refused(name: str, why: str) -> None:
+        so_far.rows[name] = _row(name, request.options).model_copy(update={"failed": why})
+
+    if commands := request.obtained(adapter_command, watcher, refused):
+        so_far.costs = costs_after(
+            request, lambda: _gather(request, commands, so_far, watcher), store, watcher
+        )
 
 
 def _with_costs(row: PostgresDriverRow, costs: CostsRun) -> PostgresDriverRow:
@@ -137,15 +102,15 @@ def _with_costs(row: PostgresDriverRow, costs: CostsRun) -> PostgresDriverRow:
     own = costs.costs.get(row.name)
     if own is None:
         return row
-    ways = {name: Way(**dict(way)) for name, way in (("plain", own.plain), ("encrypted", own.encrypted))}
-    return row.model_copy(update=ways)
+    return row.model_copy(update={"plain": own.plain, "encrypted": own.encrypted})
 
 
 def _gather(
-    request: PostgresRequest, commands: Mapping[str, Sequence[str]], so_far: _SoFar, watcher: Watcher
-) -> None:
+    request: ProbeRequest, commands: Mapping[str, Sequence[str]], so_far: _SoFar, watcher: Watcher
+) -> list[Measurable]:
+    """All that they do; those that came to the end of it, whose costs can be measured."""
     needs = Needs(rows=1, connections=1, seed=1, duration_s=1.0)
-    wanted = Wanted(build=named_server(request.server, watcher.step), addresses=ADDRESSES)
+    wanted = Wanted(build=named_server(request.server or DEFAULT_SERVER, watcher.step), addresses=ADDRESSES)
     with ExitStack() as stack:
         bench = stack.enter_context(open_private_bench(needs, watcher.step, wanted))
         so_far.server, so_far.server_version = bench.server.specimen.name, bench.server.version
@@ -157,6 +122,7 @@ def _gather(
         for number, (name, command) in enumerate(commands.items()):
             watcher.step(progress_words(name, number, len(commands), time.monotonic() - began))
             _Driver(name, command, request, place, entry).probe(so_far.rows)
+    return [Measurable(name=row.name) for row in so_far.rows.values() if row.failed is None]
 
 
 def _row(name: str, options: Mapping[str, str]) -> PostgresDriverRow:
@@ -190,7 +156,7 @@ class _Driver:
         self,
         name: str,
         command: Sequence[str],
-        request: PostgresRequest,
+        request: ProbeRequest,
         place: _Place,
         entry: TcpEndpoint,
     ) -> None:
