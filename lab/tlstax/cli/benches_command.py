@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -34,7 +34,7 @@ from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.store import open_store
-from tlstax.study.level_names import COUNT_LOCKS, DIRECT, PATHS, PGBOUNCERS, UNIX_SOCKET
+from tlstax.study.level_names import COUNT_LOCKS, DIRECT, PATHS, PGBOUNCERS, UNIX_SOCKET, Level
 from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
@@ -42,7 +42,7 @@ from tlstax.support.text import closest
 from tlstax.tools.librarybench import costs, session
 from tlstax.tools.librarybench.measure import Contestant
 from tlstax.tools.librarybench.split import libraries_of, subjects_of
-from tlstax.tools.librarybench.subjects import Asked, subjects
+from tlstax.tools.librarybench.subjects import CHOICES, subjects
 from tlstax.tools.probes import long_results, storm_search
 from tlstax.tools.probes.storm_search import Sought
 from tlstax.tools.probes.storms import StormRequest, storm_limits
@@ -133,11 +133,10 @@ def _storm_request(options: StormOptions) -> StormRequest:
             remedy="leave one of --back-log and --server out",
         )
     _check_back_log(options)
-    whole = options.share.strip() in {"1", "100%", "100 %"}
     return StormRequest(
         sought=sought,
         within_s=_short(options.within, "--within"),
-        share=1.0 if whole else quantities.fraction(options.share, "--share"),
+        share=quantities.share(options.share),
         most=_most(options.most, sought),
         budget_s=quantities.seconds(options.budget, "--budget"),
         lasting_s=LASTING_S if options.lasting is None else _short(options.lasting, "--lasting"),
@@ -217,15 +216,18 @@ def library_bench_command(options: LibraryBenchOptions) -> int:
     """Compare the libraries, and show it. The exit status. MachineFault where nothing could be measured."""
     if options.count not in {None, "locks"}:
         raise UserMistake(f"--count: {options.count!r} cannot be counted", remedy="locks can be")
-    asked, run_beside = _asked(options), _run_beside(options)
+    asked = _asked(options)
+    run_beside = _run_beside(options.beside, asked)
     wanted = subjects(asked) if run_beside is None else subjects_of(run_beside)
-
     budget_s = quantities.seconds(options.budget, "--budget") if options.budget else DEFAULT_BUDGET_S
     cpus = quantities.asked_cpus(None, options.client_cpus)
 
     def measured(line: ProgressLine) -> BenchDocument:
         request = session.Request(
-            contestants=_contestants(_libraries(options, run_beside), line),
+            contestants=tuple(
+                Contestant(name, None if name == MACHINES_OWN else named_tls_library(name, line.step))
+                for name in _libraries(options, run_beside)
+            ),
             subjects=wanted,
             budget_s=budget_s,
             seed=options.seed,
@@ -240,21 +242,15 @@ def library_bench_command(options: LibraryBenchOptions) -> int:
     return bench_command(costs.TOPIC, options, measured)
 
 
-def _asked(options: LibraryBenchOptions) -> Asked:
-    def listed(text: str | None, option: str) -> tuple[str, ...] | None:
-        return quantities.names(text, option) if text is not None else None
-
-    sizes = listed(options.size, "--size")
-    return Asked(
-        kinds=listed(options.measure, "--measure"),
-        versions=listed(options.tls, "--tls"),
-        resumptions=listed(options.resumption, "--resumption"),
-        certificates=listed(options.certificate, "--certificate"),
-        groups=listed(options.group, "--group"),
-        ciphers=listed(options.cipher, "--cipher"),
-        sizes_bytes=tuple(_bytes(size) for size in sizes) if sizes else None,
-        contexts=listed(options.context, "--context"),
-    )
+def _asked(options: LibraryBenchOptions) -> dict[str, tuple[Level, ...]]:
+    """The levels that were named, by their options. UserMistake for a size that no record has."""
+    typed = {name: getattr(options, name) for name in ("measure", *CHOICES)}
+    asked: dict[str, tuple[Level, ...]] = {
+        name: quantities.names(text, f"--{name}") for name, text in typed.items() if text is not None
+    }
+    if "size" in asked:
+        asked["size"] = tuple(_bytes(str(size)) for size in asked["size"])
+    return asked
 
 
 def _bytes(text: str) -> int:
@@ -268,18 +264,17 @@ def _bytes(text: str) -> int:
     return size
 
 
-def _run_beside(options: LibraryBenchOptions) -> RunDocument | None:
+def _run_beside(name: str | None, asked: Collection[str]) -> RunDocument | None:
     """The run that the libraries are set beside, if there is one. UserMistake beside options of its own."""
-    if options.beside is None:
+    if name is None:
         return None
-    for option in ("measure", "tls", "resumption", "certificate", "group", "cipher", "size", "context"):
-        if getattr(options, option) is not None:
-            raise UserMistake(
-                f"--{option} does not go with --beside, which measures what the run's connections did",
-                remedy="leave one of them out",
-            )
+    for option in asked:
+        raise UserMistake(
+            f"--{option} does not go with --beside, which measures what the run's connections did",
+            remedy="leave one of them out",
+        )
     with open_store() as store:
-        return document(store.load(options.beside))
+        return document(store.load(name))
 
 
 def _libraries(options: LibraryBenchOptions, run_beside: RunDocument | None) -> tuple[str, ...]:
@@ -292,14 +287,6 @@ def _libraries(options: LibraryBenchOptions, run_beside: RunDocument | None) -> 
         name for name, recipe in RECIPES.items() if recipe.kind == "tls_library" and shelf.present(recipe)
     )
     return (MACHINES_OWN, *there)
-
-
-def _contestants(names: Sequence[str], line: ProgressLine) -> tuple[Contestant, ...]:
-    """The libraries of these names, fetched where they must be."""
-    return tuple(
-        Contestant(name, None if name == MACHINES_OWN else named_tls_library(name, line.step))
-        for name in names
-    )
 
 
 def long_results_command(options: SelfBenchOptions) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from random import Random
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, NamedTuple, cast
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
@@ -26,9 +26,6 @@ Version = Literal["1.2", "1.3"]
 Side = Literal["server", "client"]
 
 KINDS: tuple[Kind, ...] = ("handshake", "record", "signature", "exchange")
-VERSIONS: tuple[Version, ...] = ("1.3", "1.2")
-RESUMPTIONS = ("off", "on")
-CONTEXTS = ("one", "each")
 SIDES: tuple[Side, ...] = ("server", "client")
 
 CIPHERS: dict[str, dict[Version, str]] = {
@@ -45,6 +42,47 @@ DONE_BY: Mapping[str, Mapping[str, str]] = {
     "exchange": {"server": "derive", "client": "derive"},
 }
 """What either side does."""
+
+
+class Choice(NamedTuple):
+    """An option: the field of a subject that it chooses, its level where nothing is said, all of them.
+
+    Where none are known, any will do. The field of a `switch` says whether its second level is chosen.
+    """
+
+    field: str
+    first: Level
+    known: Sequence[str] = ()
+    switch: bool = False
+
+    def of_subject(self, level: Level) -> tuple[str, Level]:
+        """The field, and what it is at this level."""
+        return self.field, level == self.known[1] if self.switch else level
+
+    def level_of(self, subject: Subject) -> Level:
+        """The subject's level."""
+        value: Level = getattr(subject, self.field)
+        return self.known[bool(value)] if self.switch else value
+
+
+CHOICES: Mapping[str, Choice] = {
+    "tls": Choice("version", "1.3", ("1.3", "1.2")),
+    "certificate": Choice("certificate", "rsa-2048", CERTIFICATES),
+    "group": Choice("group", "P-256"),
+    "cipher": Choice("cipher", "AES-128-GCM", tuple(CIPHERS)),
+    "size": Choice("size_bytes", 16384),
+    "resumption": Choice("resumed", "off", ("off", "on"), switch=True),
+    "context": Choice("fresh_context", "one", ("one", "each"), switch=True),
+}
+"""By the names of the options."""
+
+CONCERNED: Mapping[Kind, Sequence[str]] = {
+    "handshake": ("tls", "resumption", "certificate", "group", "context"),
+    "record": ("tls", "cipher", "size"),
+    "signature": ("certificate",),
+    "exchange": ("group",),
+}
+"""The options that make a difference to each kind."""
 
 
 class Subject(Frozen):
@@ -78,33 +116,9 @@ class Subject(Frozen):
     @property
     def levels(self) -> dict[str, Level]:
         """What it is, by the names of the options that choose it."""
-        of_handshakes: dict[str, Level] = {
-            "resumption": "on" if self.resumed else "off",
-            "context": "each" if self.fresh_context else "one",
-        }
-        known: dict[str, Level | None] = {
-            "measure": self.kind,
-            "tls": self.version,
-            "certificate": self.certificate,
-            "group": self.group,
-            "cipher": self.cipher,
-            "size": self.size_bytes,
-        }
-        named = {name: level for name, level in known.items() if level is not None}
-        return {**named, **(of_handshakes if self.kind == "handshake" else {})}
-
-
-class Asked(Frozen):
-    """What the user asked for, each dimension None where nothing was said of it."""
-
-    kinds: tuple[str, ...] | None = None
-    versions: tuple[str, ...] | None = None
-    resumptions: tuple[str, ...] | None = None
-    certificates: tuple[str, ...] | None = None
-    groups: tuple[str, ...] | None = None
-    ciphers: tuple[str, ...] | None = None
-    sizes_bytes: tuple[int, ...] | None = None
-    contexts: tuple[str, ...] | None = None
+        own = CONCERNED[self.kind]
+        levels = {name: choice.level_of(self) for name, choice in CHOICES.items() if name in own}
+        return {"measure": self.kind, **levels}
 
 
 def _handshake(
@@ -144,84 +158,47 @@ USUAL: tuple[Subject, ...] = (
 """What is measured where nothing else is asked for."""
 
 
-def subjects(asked: Asked) -> tuple[Subject, ...]:
+def subjects(asked: Mapping[str, Sequence[Level]]) -> tuple[Subject, ...]:
     """What is to be measured: the usual of the kinds that were named or, where levels were, all of those.
 
-    A dimension of which nothing was said has its first level then: TLS 1.3, no resumption, RSA 2048, P-256,
-    AES-128-GCM, 16 KiB. UserMistake for a level that does not exist, or one that none of the kinds has.
+    `asked` has the levels by the names of options, kinds by `measure`. An option of which nothing was said
+    has its first level. UserMistake for a level that does not exist, or one that none of the kinds has.
     """
-    kinds = cast("tuple[Kind, ...]", _known(asked.kinds, KINDS, "--measure")) if asked.kinds else KINDS
-    levels = {
-        "--tls": _known(asked.versions, VERSIONS, "--tls"),
-        "--resumption": _known(asked.resumptions, RESUMPTIONS, "--resumption"),
-        "--certificate": _known(asked.certificates, CERTIFICATES, "--certificate"),
-        "--group": asked.groups,
-        "--cipher": _known(asked.ciphers, tuple(CIPHERS), "--cipher"),
-        "--size": asked.sizes_bytes,
-        "--context": _known(asked.contexts, CONTEXTS, "--context"),
-    }
-    if not any(levels.values()):
+    for option, named in asked.items():
+        known = KINDS if option == "measure" else CHOICES[option].known
+        for level in named if known else ():
+            if level not in known:
+                raise UserMistake(
+                    f"--{option}: there is no {level!r}{closest(str(level), known)}",
+                    remedy=f"allowed are {', '.join(known)}",
+                )
+    kinds = cast("tuple[Kind, ...]", asked.get("measure", KINDS))
+    chosen = [option for option in asked if option != "measure"]
+    if not chosen:
         return tuple(subject for subject in USUAL if subject.kind in kinds)
-    for option, named in levels.items():
-        if named and not any(option in _DIMENSIONS[kind] for kind in kinds):
+    for option in chosen:
+        if not any(option in CONCERNED[kind] for kind in kinds):
             raise UserMistake(
-                f"{option} makes no difference to {' or '.join(_WORDS[kind] for kind in kinds)}",
+                f"--{option} makes no difference to {' or '.join(_WORDS[kind] for kind in kinds)}",
                 remedy="leave it out, or name with --measure what it concerns",
             )
-    concerned = [k for k in kinds if asked.kinds or any(levels[option] for option in _DIMENSIONS[k])]
-    return tuple(subject for kind in concerned for subject in _crossed(kind, levels))
+    concerned = [kind for kind in kinds if "measure" in asked or set(chosen).intersection(CONCERNED[kind])]
+    return tuple(subject for kind in concerned for subject in _crossed(kind, asked))
 
 
-_DIMENSIONS: dict[Kind, tuple[str, ...]] = {
-    "handshake": ("--tls", "--resumption", "--certificate", "--group", "--context"),
-    "record": ("--tls", "--cipher", "--size"),
-    "signature": ("--certificate",),
-    "exchange": ("--group",),
-}
 _WORDS: dict[Kind, str] = {
     "handshake": "handshakes",
     "record": "records",
     "signature": "signatures",
     "exchange": "key exchanges",
 }
-_FIELDS = {
-    "--tls": "version",
-    "--resumption": "resumed",
-    "--certificate": "certificate",
-    "--group": "group",
-    "--cipher": "cipher",
-    "--size": "size_bytes",
-    "--context": "fresh_context",
-}
-_FIRST: dict[str, object] = {
-    "--tls": "1.3",
-    "--resumption": "off",
-    "--certificate": "rsa-2048",
-    "--group": "P-256",
-    "--cipher": "AES-128-GCM",
-    "--size": 16384,
-    "--context": "one",
-}
 
 
-def _crossed(kind: Kind, levels: dict[str, tuple[str, ...] | tuple[int, ...] | None]) -> Iterator[Subject]:
-    options = _DIMENSIONS[kind]
-    for chosen in product(*(levels[option] or (_FIRST[option],) for option in options)):
-        fields = {_FIELDS[option]: level for option, level in zip(options, chosen, strict=True)}
-        if kind == "handshake":
-            fields["resumed"] = fields["resumed"] == "on"
-            fields["fresh_context"] = fields["fresh_context"] == "each"
-        yield Subject.model_validate({"kind": kind, **fields})
-
-
-def _known(named: Sequence[str] | None, known: Sequence[str], option: str) -> tuple[str, ...] | None:
-    for level in named or ():
-        if level not in known:
-            raise UserMistake(
-                f"{option}: there is no {level!r}{closest(level, known)}",
-                remedy=f"allowed are {', '.join(known)}",
-            )
-    return tuple(named) if named else None
+def _crossed(kind: Kind, asked: Mapping[str, Sequence[Level]]) -> Iterator[Subject]:
+    choices = {option: CHOICES[option] for option in CONCERNED[kind]}
+    for levels in product(*(asked.get(option, (choice.first,)) for option, choice in choices.items())):
+        fields = (choice.of_subject(level) for choice, level in zip(choices.values(), levels, strict=True))
+        yield Subject.model_validate({"kind": kind, **dict(fields)})
 
 
 def size_words(size_bytes: int) -> str:

@@ -6,68 +6,69 @@ from itertools import islice
 
 import pytest
 
+from tlstax.study import Level
 from tlstax.support.errors import UserMistake
 from tlstax.tools.librarybench.measure import LibraryJob
-from tlstax.tools.librarybench.subjects import KINDS, ROUNDS, USUAL, Asked, blocks, subjects
+from tlstax.tools.librarybench.subjects import KINDS, ROUNDS, USUAL, blocks, subjects
 
 
-def labels(**asked: tuple[object, ...]) -> list[str]:
-    return [subject.label for subject in subjects(Asked.model_validate(asked))]
+def labels(**asked: tuple[Level, ...]) -> list[str]:
+    return [subject.label for subject in subjects(asked)]
 
 
 def test_the_usual_is_measured_where_nothing_is_asked_for() -> None:
-    assert subjects(Asked()) == USUAL
+    assert subjects({}) == USUAL
     assert {subject.kind for subject in USUAL} == set(KINDS)
-    assert labels(kinds=("exchange",)) == ["key exchange, P-256", "key exchange, X25519"]
+    assert labels(measure=("exchange",)) == ["key exchange, P-256", "key exchange, X25519"]
 
 
 def test_levels_are_crossed_and_what_is_not_named_has_its_first() -> None:
-    assert labels(kinds=("handshake",), certificates=("rsa-2048", "ed25519"), resumptions=("off", "on")) == [
+    assert labels(measure=("handshake",), certificate=("rsa-2048", "ed25519"), resumption=("off", "on")) == [
         "TLS 1.3 handshake, RSA 2048, P-256",
         "TLS 1.3 handshake, ED25519, P-256",
         "TLS 1.3 resumed handshake, RSA 2048, P-256",
         "TLS 1.3 resumed handshake, ED25519, P-256",
     ]
-    assert labels(kinds=("record",), sizes_bytes=(16, 2048), ciphers=("AES-256-GCM",)) == [
+    assert labels(measure=("record",), size=(16, 2048), cipher=("AES-256-GCM",)) == [
         "TLS 1.3 record, AES-256-GCM, 16 B",
         "TLS 1.3 record, AES-256-GCM, 2 KiB",
     ]
 
 
 def test_a_client_may_make_a_context_for_each_connection() -> None:
-    assert labels(contexts=("one", "each")) == [
+    assert labels(context=("one", "each")) == [
         "TLS 1.3 handshake, RSA 2048, P-256",
         "TLS 1.3 handshake, RSA 2048, P-256, a context each",
     ]
 
 
 def test_a_level_brings_what_it_concerns_and_nothing_else() -> None:
-    assert labels(groups=("X25519",)) == ["TLS 1.3 handshake, RSA 2048, X25519", "key exchange, X25519"]
-    assert labels(certificates=("ec-p384",)) == [
+    assert labels(group=("X25519",)) == ["TLS 1.3 handshake, RSA 2048, X25519", "key exchange, X25519"]
+    assert labels(certificate=("ec-p384",)) == [
         "TLS 1.3 handshake, EC P-384, P-256",
         "signature, EC P-384",
     ]
-    assert labels(sizes_bytes=(100,)) == ["TLS 1.3 record, AES-128-GCM, 100 B"]
+    assert labels(size=(100,)) == ["TLS 1.3 record, AES-128-GCM, 100 B"]
 
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"kinds": ("handshakes",)}, "--measure: there is no 'handshakes' (did you mean 'handshake'?)"),
-        ({"certificates": ("rsa",)}, "--certificate: there is no 'rsa'"),
-        ({"versions": ("1.1",)}, "--tls: there is no '1.1'"),
-        ({"ciphers": ("AES",)}, "--cipher: there is no 'AES'"),
-        ({"resumptions": ("maybe",)}, "--resumption: there is no 'maybe'"),
-        ({"contexts": ("none",)}, "--context: there is no 'none'"),
+        ({"measure": ("handshakes",)}, "--measure: there is no 'handshakes' (did you mean 'handshake'?)"),
+        ({"certificate": ("rsa",)}, "--certificate: there is no 'rsa'"),
+        ({"tls": ("1.1",)}, "--tls: there is no '1.1'"),
+        ({"cipher": ("AES",)}, "--cipher: there is no 'AES'"),
+        ({"resumption": ("maybe",)}, "--resumption: there is no 'maybe'"),
+        ({"context": ("none",)}, "--context: there is no 'none'"),
         (
-            {"kinds": ("signature", "exchange"), "sizes_bytes": (16,)},
+            {"measure": ("signature", "exchange"), "size": (16,)},
             "--size makes no difference to signatures or key exchanges",
         ),
     ],
 )
-def test_what_there_is_not_is_refused(asked: dict[str, object], sentence: str) -> None:
+def test_what_there_is_not_is_refused(asked: dict[str, tuple[Level, ...]], sentence: str) -> None:
     with pytest.raises(UserMistake) as refused:
-        subjects(Asked.model_validate(asked))
+        subjects(asked)
     assert refused.value.message.startswith(sentence)
 
 
@@ -86,7 +87,7 @@ def test_every_block_has_all_subjects_and_every_round_all_libraries() -> None:
 
 
 def test_the_program_hears_of_exchanges_in_its_words() -> None:
-    exchange = subjects(Asked(kinds=("exchange",)))
+    exchange = subjects({"measure": ("exchange",)})
     line = LibraryJob(None, exchange, {}).line()
     assert line == (
         b'{"library": null, "subjects": [{"kind": "exchange", "group": "P-256"}, '
