@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -53,6 +52,8 @@ WANTED = 0.9
 """The engine is to read as fast as that part of what a bare loop does."""
 
 READER, RATIO = "reader", "ratio"
+READER_OF_RESULTS = "the reader of results"
+"""The program, as sentences call it."""
 
 
 class Reading(Frozen):
@@ -238,33 +239,17 @@ def slow(told: Told) -> Iterator[str]:
 
 def _pairs(shape: Shape, pairs: int, cpus: Mapping[str, Sequence[int]]) -> Iterator[Pair]:
     asked = {**shape.model_dump(), "pairs": pairs, "slice_s": SLICE_S, **cpus}
+    program = LineProgram(tool_command("bytes"), READER_OF_RESULTS)
     try:
-        with closing(_Program()) as program:
-            program.ask(asked)
-            for _ in range(pairs):
-                interruption.check()
-                yield program.pair()
+        program.send(json.dumps(asked).encode() + b"\n")
+        for _ in range(pairs):
+            interruption.check()
+            line = program.next_line(time.monotonic() + READY_S + SPARE_S + 4 * SLICE_S)
+            yield Pair.model_validate_json(line)
     except ProgramFailure as failure:
         raise MachineFault(f"{failure}") from failure
-
-
-class _Program:
-    """`tlstax-tools bytes`, to be closed in the end."""
-
-    def __init__(self) -> None:
-        self._program = LineProgram(tool_command("bytes"), "the reader of results")
-
-    def ask(self, asked: Mapping[str, object]) -> None:
-        self._program.send(json.dumps(asked).encode() + b"\n")
-
-    def pair(self) -> Pair:
-        line = self._program.next_line(time.monotonic() + READY_S + SPARE_S + 4 * SLICE_S)
-        try:
-            return Pair.model_validate_json(line)
-        except ValidationError:
-            raise ProgramFailure(
-                f"the reader of results said {line[:200].decode(errors='replace')}"
-            ) from None
-
-    def close(self) -> None:
-        self._program.close(SPARE_S)
+    except ValidationError:
+        said = line[:200].decode(errors="replace")
+        raise MachineFault(f"{READER_OF_RESULTS} said {said}") from None
+    finally:
+        program.close(SPARE_S)

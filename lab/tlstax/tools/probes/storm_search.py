@@ -133,10 +133,6 @@ def _cells(row: Row) -> tuple[Cell, ...]:
     )
 
 
-def _as_they_are(rows: Iterable[Row]) -> Iterable[Row]:
-    return rows
-
-
 COLUMNS = (
     Column(
         "too_high",
@@ -191,10 +187,10 @@ FACTS = (
     *(Column(name, "TEXT", "the server's variable of this name") for name in VARIABLES),
 )
 
-TOPIC = TopicOf(
+TOPIC = TopicOf[Iterable[Row], BenchDocument](
     "storm",
     "The highest load of new connections that a server takes in time",
-    _as_they_are,
+    list,
     sections,
     sentences,
     COLUMNS,
@@ -265,7 +261,8 @@ class Search:
     @property
     def too_high(self) -> int | None:
         """The lowest load that does not, or that was left undecided; None where there was none yet."""
-        return min((own.load for own in self.tried if _is_too_high(own)), default=None)
+        over = (own for own in self.tried if own.verdict == "does not" or _is_left(own))
+        return min((own.load for own in over), default=None)
 
     def note(self, load: int, *, did: bool) -> None:
         """What came of a try of that load."""
@@ -324,7 +321,3 @@ def _can_be_decided(did: int, tries: int) -> bool:
 
 def _is_left(own: Tried) -> bool:
     return own.verdict == "undecided" and not _can_be_decided(own.did, own.tries)
-
-
-def _is_too_high(own: Tried) -> bool:
-    return own.verdict == "does not" or _is_left(own)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -311,7 +310,7 @@ def _limits(request: StormRequest, subject: _Subject, watcher: Watcher) -> Bench
 def _tries(request: StormRequest, bench: Bench, at_once: int) -> Tries:
     own = {"share": request.share, "within_s": request.within_s}
     if request.sought == "connections":
-        return StormTries(bench, **own)
+        return Tries(bench, **own)
     return RateTries(bench, **own, lasting_s=request.lasting_s, at_once=at_once)
 
 
@@ -327,18 +326,14 @@ def _searched(kinds: Sequence[_OfKind], budget_s: float, watcher: Watcher) -> Be
             left_s = begun_s + budget_s - time.monotonic()
             if left_s < kind.try_s:
                 return "budget"
-            left_s = min(left_s, sum(each.left_s for each in still)) if _are_begun(still) else left_s
+            if all(each.try_s for each in still):  # Else it is not known how long they take.
+                left_s = min(left_s, sum(each.left_s for each in still))
             spent_s = time.monotonic() - begun_s
             watcher.now(kind.words(), share=spent_s / (spent_s + left_s), left_s=left_s)
             kind.go_on()
     except Interrupted:
         return "interrupted"
     return "complete"
-
-
-def _are_begun(kinds: Sequence[_OfKind]) -> bool:
-    """Whether each was tried, so that it is known how long it takes."""
-    return all(kind.try_s for kind in kinds)
 
 
 @dataclass
@@ -450,8 +445,11 @@ FALLING_BEHIND = 0.05
 """A server that falls behind by this share of the time or more does not take the rate."""
 
 
-class Tries(ABC):
-    """Tries on one server. Of `share` of the connections it is asked whether they are up `within_s`."""
+class Tries:
+    """Storms on one server, each of as many connections at once as the load says.
+
+    Of `share` of the connections it is asked whether they are up `within_s`.
+    """
 
     def __init__(self, bench: Bench, *, share: float, within_s: float) -> None:
         self._bench, self._share, self._within_s = bench, share, within_s
@@ -460,23 +458,23 @@ class Tries(ABC):
         self.path_share: float | None = None
         """How busy the programs of the path were in the last try, in processors; None without a path."""
 
-    @abstractmethod
     def words(self, load: int) -> str:
         """The load in words."""
+        return f"{load:,} connections at once"
 
-    @abstractmethod
     def per_s(self, done: Done) -> float:
         """How many connections a second came up."""
+        return storm_rates(done)[0]
 
-    @abstractmethod
     def guess(self, per_s: float) -> int:
         """About the highest load of a server that takes that many connections a second in a storm."""
+        return round(per_s * self._within_s)
 
-    @abstractmethod
-    def _job(self, kind: Kind, load: int) -> Job: ...
+    def _job(self, kind: Kind, load: int) -> Job:
+        return self._storm(kind, load)
 
-    @abstractmethod
-    def _does(self, done: Done) -> bool: ...
+    def _does(self, done: Done) -> bool:
+        return self._are_up(done, "connect")
 
     def attempt(self, kind: Kind, load: int) -> tuple[bool, Done | None]:
         """Whether the load did, and what its client reported; None where that gave up.
@@ -564,33 +562,11 @@ def _check_limits(errors: Iterable[ErrorEvent | ErrorCount], load: str) -> None:
         )
 
 
-class StormTries(Tries):
-    """Storms: the load is how many connections are opened at once."""
-
-    def words(self, load: int) -> str:
-        """The load in words."""
-        return f"{load:,} connections at once"
-
-    def per_s(self, done: Done) -> float:
-        """How many connections a second came up."""
-        return storm_rates(done)[0]
-
-    def guess(self, per_s: float) -> int:
-        """As many as come up within the time."""
-        return round(per_s * self._within_s)
-
-    def _job(self, kind: Kind, load: int) -> Job:
-        return self._storm(kind, load)
-
-    def _does(self, done: Done) -> bool:
-        return self._are_up(done, "connect")
-
-
 class RateTries(Tries):
-    """New connections at a constant rate, each closed when it is up: the load is how many a second."""
+    """New connections at a constant rate, each closed when it is up; the load is how many a second."""
 
     def __init__(
-        self, bench: Bench, *, share: float, within_s: float, lasting_s: float, at_once: int = AT_ONCE
+        self, bench: Bench, *, share: float, within_s: float, lasting_s: float, at_once: int
     ) -> None:
         super().__init__(bench, share=share, within_s=within_s)
         self._lasting_s, self._at_once = lasting_s, at_once

@@ -12,7 +12,6 @@ import select
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from tlstax.contract import Account, TcpEndpoint
@@ -169,9 +168,7 @@ class Adapter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
 
