@@ -10,9 +10,10 @@ from tlstax.cli.asked_outcomes import limits_of
 from tlstax.cli.compare_command import STATUS, warn
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.measure_app import AbOptions
-from tlstax.cli.measuring import bounded, knowing_added, measured, new_request, shown_as
+from tlstax.cli.measuring import bounded, knowing_added, measured, new_request
 from tlstax.cli.streams import show_found
-from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, external_among, typed_servers
+from tlstax.cli.target_servers import SERVER, ExternalServers, external_among, typed_servers
+from tlstax.plan.admission import Leeway
 from tlstax.study import Study, check_nothing_is_lost
 from tlstax.study.two_sides import side_of, two_sided
 from tlstax.topics.compare.text import gate_text
@@ -30,9 +31,9 @@ def ab_command(options: AbOptions) -> int:
         from tlstax.cli.external_servers import let_in
 
         # Last, since it may ask for a password.
-        study, external = let_in(request.study, servers, _allowed(options, request.study))
+        study, external = let_in(request.study, servers, _leeway(options, request.study))
         request = replace(request, study=study, external=external)
-    stored = measured(request, shown=shown_as(options))
+    stored = measured(request, options)
     if stored.status == "interrupted":
         return INTERRUPTED
     if not limits:
@@ -50,13 +51,12 @@ def external_servers(options: AbOptions) -> ExternalServers:
     return external_among((*of_sides, *typed_servers(options.settings or ())), options.external, "server=")
 
 
-def _allowed(options: AbOptions, study: Study) -> Allowed:
+def _leeway(options: AbOptions, study: Study) -> Leeway:
     """What an external server may change: what nobody chose, and both sides have alike."""
     chosen = {quantities.setting(setting)[0] for setting in options.settings or ()} | study.baseline.keys()
-    return Allowed(
+    return Leeway(
         fewer_connections=options.connections is None and "connections" not in chosen,
         no_tables=options.workload is None and "workload" not in chosen,
-        asks_plaintext=True,
     )
 
 
@@ -88,10 +88,4 @@ def ab_study(options: AbOptions, servers: ExternalServers = ExternalServers()) -
     check_nothing_is_lost(
         study, {name: f"--set {name}" if name in by_set else f"--{name}" for name in common}
     )
-    return bounded(
-        study,
-        budget=options.budget,
-        precision=None,
-        rows=options.rows,
-        alike_within=options.alike_within,
-    )
+    return bounded(study, {**vars(options), "precision": None})

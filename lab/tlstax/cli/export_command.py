@@ -111,8 +111,6 @@ def _put(options: ExportOptions, text: str, *, is_json: bool) -> None:
 
 
 def _parquet(options: ExportOptions, stored: StoredRun, rows: str) -> int:
-    from tlstax.cli.export_command import parquet
-
     path = options.output or Path(f"{stored.header.run}-{rows}.parquet")
     check_writable(path)
     found = list(Tabulated(stored).rows(rows))

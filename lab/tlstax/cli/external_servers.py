@@ -6,9 +6,10 @@ import getpass
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, needs_external, warn
+from tlstax.cli.target_servers import SERVER, ExternalServers, needs_external, warn
 from tlstax.external.access import URL_SHAPE, AccessOptions, ExternalAccess, ExternalAddress, settle
 from tlstax.external.connection import abilities_of
 from tlstax.external.server import EXTERNAL_TABLES, OWN_SCHEMA
@@ -103,18 +104,18 @@ def private_access(name: str | None, say: Callable[[str], None]) -> Iterator[Ext
             )
 
 
-def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[Study, ExternalRequest]:
+def let_in(study: Study, servers: ExternalServers, leeway: Leeway) -> tuple[Study, ExternalRequest]:
     """How to get into each of the servers, and the study without plaintext where TLS is demanded.
 
-    Passwords may be asked for. UserMistake for the name of no private server, where what is there is not
-    enough to get in, where TLS is demanded and the study logs in without, and for a workload of the user's
-    own that a server is not to be given.
+    `leeway` is what the command lets them change of its study. Passwords may be asked for. UserMistake for
+    the name of no private server, where what is there is not enough to get in, where TLS is demanded and the
+    study logs in without, and for a workload of the user's own that a server is not to be given.
     """
     for name in study.levels_of().get(SERVER, ()):
         if name not in servers.by_level:
             check_server_name(str(name))
     ask = getpass.getpass if sys.stdin.isatty() else None
-    check = _checking_tls(study, servers.options, allowed)
+    check = _checking_tls(study, servers.options, leeway)
     if len(servers.by_level) > 1:
         # Nobody types one server's password only to be told of a mistake in what was said of the next.
         for own in servers.by_level.values():
@@ -133,15 +134,7 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
         product, schema = external_product(access.product), access.address.schema or OWN_SCHEMA
         check_workloads(study.workloads.values(), product, schema, EXTERNAL_TABLES)
     study = _as_they_can(study, accesses)
-    leeway = Leeway(
-        at_most=servers.options.max_connections,
-        fewer_connections=allowed.fewer_connections,
-        no_plaintext=not allowed.asks_plaintext,
-        tls_demanded_by=demanded_by,
-        no_tables=allowed.no_tables,
-        looks=allowed.looks,
-        raises_load=allowed.raises_load,
-    )
+    leeway = replace(leeway, at_most=servers.options.max_connections, tls_demanded_by=demanded_by)
     return study, ExternalRequest(accesses, leeway)
 
 
@@ -189,14 +182,14 @@ def _demands(tls: ExternalTls, study: Study, options: ExternalOptions) -> bool:
     return bool(tls.demanded_by) and has_plaintext(study) and not options.allow_plaintext
 
 
-def _checking_tls(study: Study, options: ExternalOptions, allowed: Allowed) -> Callable[[ExternalTls], None]:
+def _checking_tls(study: Study, options: ExternalOptions, leeway: Leeway) -> Callable[[ExternalTls], None]:
     def check(tls: ExternalTls) -> None:
         if tls.mode == "DISABLED":
             raise UserMistake(
                 f"{tls.mode_by} leaves nothing to compare",
                 remedy="plaintext is measured beside TLS anyway",
             )
-        if _demands(tls, study, options) and allowed.asks_plaintext:
+        if _demands(tls, study, options) and not leeway.no_plaintext:
             raise UserMistake(
                 f"{tls.demanded_by} demands TLS, and --tls off logs in without it",
                 remedy="permit it with --allow-plaintext; even then the password itself goes over TLS alone",

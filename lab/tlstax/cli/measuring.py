@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
@@ -66,12 +66,6 @@ def new_request(
     return Request(study=study, seed=options.seed, beside_others=options.beside_others, cpus=cpus)
 
 
-def shown_as(options: MeasuringOptions) -> Shown:
-    """How the run is to be shown."""
-    form = "json" if options.json else "terminal"
-    return Shown(options.report, form, live=options.live, verbose=options.verbose)
-
-
 def ending_with(study: Study, blocks: int) -> Study:
     """The study that ends with this block, however long they take."""
     budget_s = ROOM_FOR_SLOW_BLOCKS * blocks * block_s(study, cases(study), SHORTEST_S)
@@ -79,37 +73,25 @@ def ending_with(study: Study, blocks: int) -> Study:
     return study.model_copy(update={**changes, "budget_s": min(budget_s, LONGEST_BUDGET_S)})
 
 
-def bounded(
-    study: Study,
-    *,
-    budget: str | None,
-    precision: str | None,
-    rows: int | None,
-    alike_within: str | None = None,
-    profile: bool = False,
-    capture: bool = False,
-    count: str | None = None,
-) -> Study:
-    """The study with the bounds that the user gave; None leaves its own. Raises UserMistake.
+def bounded(study: Study, typed: Mapping[str, Any]) -> Study:
+    """The study with the bounds among these options, by their names; None leaves its own. Raises UserMistake.
 
-    With `profile` its trials are profiled, with `capture` its cases captured, with `count` what that names is
-    counted; without, as its file says.
+    They are `budget`, `precision`, `alike_within` and `rows`; and `profile`, `capture` and `count`, without
+    which it is as its file says.
     """
-    changes: dict[str, float | int | str] = {}
-    if budget is not None:
-        changes["budget_s"] = quantities.seconds(budget, "--budget")
-    if precision is not None:
-        changes["precision"] = quantities.fraction(precision, "--precision")
-    if alike_within is not None:
-        changes["alike_within"] = 1 + quantities.fraction(alike_within, "--alike-within")
-    if rows is not None:
-        changes["rows"] = rows
-    if profile:
-        changes["profile"] = True
-    if capture:
-        changes["capture"] = True
-    if count is not None:
-        changes["count"] = checked_count(count)
+    changes = {name: typed[name] for name in ("rows", "profile", "capture", "count") if typed.get(name)}
+    if typed.get("budget") is not None:
+        changes["budget_s"] = quantities.seconds(typed["budget"], "--budget")
+    if typed.get("precision") is not None:
+        changes["precision"] = quantities.fraction(typed["precision"], "--precision")
+    if typed.get("alike_within") is not None:
+        changes["alike_within"] = 1 + quantities.fraction(typed["alike_within"], "--alike-within")
+    count = typed.get("count")
+    if count not in {None, *COUNTED}:
+        raise UserMistake(
+            f"--count {count}: there is nothing of that name to count{closest(str(count), COUNTED)}",
+            remedy="give --count locks",
+        )
     return study.model_copy(update=changes)
 
 
@@ -117,57 +99,33 @@ COUNTED = ("locks",)
 """What can be counted beside what is measured."""
 
 
-def checked_count(count: str) -> str:
-    """What is to be counted; UserMistake where that is nothing that can be."""
-    if count not in COUNTED:
-        raise UserMistake(
-            f"--count {count}: there is nothing of that name to count{closest(count, COUNTED)}",
-            remedy="give --count locks",
-        )
-    return count
-
-
-@dataclass(frozen=True)
-class Shown:
-    """How a run is shown: in the format `form`, and its `report` in a file or beside the store.
-
-    With `live` it is also shown as it goes, on a page. On a terminal it is what fits a screen, or all if
-    `verbose`.
-    """
-
-    report: Path | None = None
-    form: str = "terminal"
-    live: bool = False
-    verbose: bool = False
-
-
-def measure(request: Request, *, shown: Shown, cluster: AskedCluster | None = None) -> int:
+def measure(request: Request, options: MeasuringOptions, cluster: AskedCluster | None = None) -> int:
     """Measure, show what was found, write the report; the exit status. Faults as of `measured`."""
-    stored = measured(request, shown=shown, cluster=cluster)
+    stored = measured(request, options, cluster)
     return INTERRUPTED if stored.status == "interrupted" else 0
 
 
-def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = None) -> StoredRun:
-    """Measure, show what was found, write the report; the run as it is kept.
+def measured(request: Request, options: MeasuringOptions, cluster: AskedCluster | None = None) -> StoredRun:
+    """Measure, show what was found as options ask for it, write the report; the run as it is kept.
 
     As JSON, standard output is the document alone, and a report is written only if asked for. Raises
     UserMistake or MachineFault, before anything is measured, where the report could not be written, and once
     all is shown where the run answered nothing. With a cluster its machines measure.
     """
-    if shown.report is not None:
+    if options.report is not None:
         from tlstax.cli.report_command import format_of_report
 
-        format_of_report(shown.report, "html")
-        check_writable(shown.report)
-    elif shown.form != "json":
+        format_of_report(options.report, "html")
+        check_writable(options.report)
+    elif not options.json:
         reports_dir()
     from tlstax.cli.progress import ProgressLine
     from tlstax.run.live_notes import noting
     from tlstax.store import open_store
 
     with ExitStack() as pages, open_store() as store:
-        with noting(ProgressLine(quiet=shown.form == "json")) as (watcher, directory):
-            if shown.live and directory is not None:
+        with noting(ProgressLine(quiet=options.json)) as (watcher, directory):
+            if options.live and directory is not None:
                 from tlstax.cli.pages_command import served_beside
 
                 pages.enter_context(served_beside(directory))
@@ -175,18 +133,13 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
         # Only now: what measures has no use for what reports, which takes time and memory.
         from tlstax.cli.report_command import report_measured
 
-        report_measured(store, stored, shown.form, shown.report, verbose=shown.verbose)
-    check_answered(stored)
-    return stored
-
-
-def check_answered(stored: StoredRun) -> None:
-    """UserMistake or MachineFault where a run that came to its end has no comparison with a valid pair."""
+        report_measured(store, stored, options)
     from tlstax.run.early_abort import unanswered
 
     fault = unanswered(stored) if stored.status == "complete" else None
     if fault is not None:
         raise fault
+    return stored
 
 
 def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster | None) -> StoredRun:

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.measuring import Shown, measure
+from tlstax.cli.measuring import measure
+from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import PredictOptions
 from tlstax.cli.streams import show_found, tell
@@ -42,37 +43,25 @@ from tlstax.topics.prediction.validation import predictions
 MOST_MIXES = 200
 
 
-@dataclass(frozen=True)
-class PartsAsked:
-    """Which parts are asked for: those of a run or a server; without a `calibration`, or with a new one."""
-
-    run: str | None = None
-    server: str | None = None
-    calibration: bool = True
-    calibrate: bool = False
-
-    def check(self) -> None:
-        """UserMistake where the options do not go together, or name no server."""
-        if self.server is not None:
-            if "://" in self.server:
-                check_server_name(self.server)
-            check_level(check_factor("server", where="--server"), self.server, where="--server")
-        if self.calibrate and not self.calibration:
-            raise UserMistake(
-                "--calibrate measures what --no-calibration leaves out", remedy="name one of them"
-            )
-        if self.run is not None and (self.calibrate or not self.calibration):
-            given = "--calibrate" if self.calibrate else "--no-calibration"
-            raise UserMistake(
-                f"{given} goes with what comes with tlstax, and --run names a run that is taken as it is",
-                remedy="name one of them",
-            )
+def _check_parts(asked: PredictOptions) -> None:
+    """UserMistake where the options of parts do not go together, or name no server."""
+    if asked.server is not None:
+        if "://" in asked.server:
+            check_server_name(asked.server)
+        check_level(check_factor("server", where="--server"), asked.server, where="--server")
+    if asked.calibrate and not asked.calibration:
+        raise UserMistake("--calibrate measures what --no-calibration leaves out", remedy="name one of them")
+    if asked.run is not None and (asked.calibrate or not asked.calibration):
+        given = "--calibrate" if asked.calibrate else "--no-calibration"
+        raise UserMistake(
+            f"{given} goes with what comes with tlstax, and --run names a run that is taken as it is",
+            remedy="name one of them",
+        )
 
 
 def predict_command(options: PredictOptions) -> int:
     """Predict and show it; the exit status. UserMistake where nothing that fits was measured."""
-    asked = _asked(options)
-    asked.check()
+    _check_parts(options)
     server, product = options.server, product_named(options.server)
     if options.run is not None:
         with open_store() as store:
@@ -83,7 +72,7 @@ def predict_command(options: PredictOptions) -> int:
         raise UserMistake(f"--rtt-ms: {options.rtt_ms:g} is not a round trip time in milliseconds")
     watcher = ProgressLine(quiet=options.json)
     with open_store() as store:
-        parts = parts_in(store, asked, watcher)
+        parts = parts_in(store, options, watcher)
     found = prediction(parts.model, mix, rtt_ms=options.rtt_ms, connects_per_s=rate)
     show_found(found, partial(prediction_text, found), as_json=options.json)
     return INTERRUPTED if parts.was_interrupted else 0
@@ -100,7 +89,7 @@ def validate_command(options: PredictOptions) -> int:
     seed = secrets.randbelow(2**32) if options.seed is None else options.seed
     watcher = ProgressLine(quiet=options.json)
     with open_store() as store:
-        parts = parts_in(store, _asked(options), watcher)
+        parts = parts_in(store, options, watcher)
     if parts.was_interrupted:
         raise Interrupted
     model = parts.model
@@ -114,11 +103,7 @@ def validate_command(options: PredictOptions) -> int:
         seed=seed,
         predictions=predictions(model, (*known, *mixes)),
     )
-    return measure(request, shown=Shown(form="json" if options.json else "terminal"))
-
-
-def _asked(options: PredictOptions) -> PartsAsked:
-    return PartsAsked(options.run, options.server, options.calibration, options.calibrate)
+    return measure(request, MeasuringOptions(json=options.json))
 
 
 _LONGEST_MS = 10_000.0
@@ -171,13 +156,13 @@ class Parts:
     was_interrupted: bool = False
 
 
-def parts_in(store: Store, asked: PartsAsked, watcher: Watcher) -> Parts:
+def parts_in(store: Store, asked: PredictOptions, watcher: Watcher) -> Parts:
     """The run that was named, else the newest of the parts' study here, else what comes with tlstax, scaled.
 
     It is scaled by a calibration of this machine and server, which is measured where none is kept.
     UserMistake where what was asked for does not go together.
     """
-    asked.check()
+    _check_parts(asked)
     if asked.run is not None:
         return Parts(calibrated(store.load(asked.run)))
     study = study_of(asked.server)
@@ -188,7 +173,7 @@ def parts_in(store: Store, asked: PartsAsked, watcher: Watcher) -> Parts:
     return _scaled_to_here(store, server, asked, watcher)
 
 
-def _scaled_to_here(store: Store, server: str, asked: PartsAsked, watcher: Watcher) -> Parts:
+def _scaled_to_here(store: Store, server: str, asked: PredictOptions, watcher: Watcher) -> Parts:
     parts = shipped_parts(stand_in(server)).calibrated()
     if not asked.calibration:
         if parts.origin.server != server:

@@ -81,15 +81,6 @@ def setting(text: str) -> tuple[str, tuple[str, ...]]:
     return factor.strip(), names(levels, f"--set {factor.strip()}")
 
 
-def counts(text: str, option: str) -> tuple[int, ...]:
-    """A list of whole numbers from 1, such as `1,8,64`. Raises UserMistake."""
-    found = names(text, option)
-    for part in found:
-        if not re.fullmatch(r"0*[1-9][0-9]{0,8}", part):
-            raise UserMistake(f"{option}: {part!r} is not a whole number from 1 to 999,999,999")
-    return tuple(int(part) for part in found)
-
-
 def share(text: str) -> float:
     """A share of the time, up to all of it, as `--share` takes it. Raises UserMistake."""
     return 1.0 if text.strip() in {"1", "100%", "100 %"} else fraction(text, "--share")

@@ -7,6 +7,7 @@ from typing import get_args
 
 from tlstax.cli.asked_outcomes import asked_outcomes
 from tlstax.cli.flames_command import draw
+from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.streams import (
     check_writable,
     colourful,
@@ -76,47 +77,38 @@ def report_command(
     return 0
 
 
-def report_measured(
-    store: Store, stored: StoredRun, form: str, report: Path | None, *, verbose: bool
-) -> None:
-    """Show a run that has just ended and write its report and its rows.
+def report_measured(store: Store, stored: StoredRun, options: MeasuringOptions) -> None:
+    """Show a run that has just ended, as options ask for it, and write its report and its rows.
 
-    What was found comes first, in this format, and then its file, which is written even if nobody can be
-    shown anything: `report`, or one beside the store unless the format is JSON.
+    What was found comes first and then its file, which is written even if nobody can be shown anything: the
+    one that was named, or one beside the store unless it is shown as JSON.
     """
-    found = document(stored)
-    try:
-        _show_measured(stored, found, form, report, verbose=verbose)
-    finally:
-        row_tables.write(store, stored.header.run, row_tables.rows_of(stored, found))
-
-
-def _show_measured(
-    stored: StoredRun, found: RunDocument, form: str, report: Path | None, *, verbose: bool
-) -> None:
-    run_name, as_json = stored.header.run, form == "json"
-    path = report if report is not None or as_json else reports_dir() / f"{run_name}.html"
-    colour = form == "terminal" and colourful()
+    found, run_name = document(stored), stored.header.run
+    path = options.report or (None if options.json else reports_dir() / f"{run_name}.html")
+    colour = not options.json and colourful()
     try:
         text = render(
             stored,
             found,
-            form,
+            "json" if options.json else "terminal",
             width=terminal_width(),
             colour=colour,
             report_path=str(path or ""),
-            verbose=verbose,
+            verbose=options.verbose,
         )
         kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"
-        if as_json:
+        if options.json:
             show_json(text, remedy=kept)
         else:
             show(text, coloured=colour, remedy=kept)
     finally:
-        if path is not None:
-            format_name = format_of_report(path, "html")
-            again = f"`tlstax report {run_name} --format {format_name} -o FILE` writes it elsewhere"
-            write_text(path, rendered(stored, found, format_name), remedy=again)
+        try:
+            if path is not None:
+                format_name = format_of_report(path, "html")
+                again = f"`tlstax report {run_name} --format {format_name} -o FILE` writes it elsewhere"
+                write_text(path, rendered(stored, found, format_name), remedy=again)
+        finally:
+            row_tables.write(store, run_name, row_tables.rows_of(stored, found))
 
 
 def format_of_report(output: Path, otherwise: str) -> str:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from tlstax.cli import quantities
 from tlstax.cli.measure_app import RunOptions
-from tlstax.cli.measuring import bounded, knowing_added, knowing_external, measure, new_request, shown_as
+from tlstax.cli.measuring import bounded, knowing_added, knowing_external, measure, new_request
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.target_servers import (
-    Allowed,
     AskedCluster,
     ExternalServers,
     asked_cluster,
@@ -21,6 +20,7 @@ from tlstax.cli.target_servers import (
     warn,
 )
 from tlstax.external.tls import VERIFYING, mode_named
+from tlstax.plan.admission import Leeway
 from tlstax.records.trial import Changes
 from tlstax.specimens import authorities
 from tlstax.specimens.authorities import Bundle
@@ -82,7 +82,7 @@ def run_command(options: RunOptions) -> int:
     if servers:
         # Last, since it may ask for a password.
         request = _at_external_servers(request, servers, options, addresses)
-    return measure(request, shown=shown_as(options), cluster=cluster)
+    return measure(request, options, cluster)
 
 
 def _verifying(options: RunOptions) -> ExternalOptions:
@@ -101,14 +101,16 @@ def _at_external_servers(
     from tlstax.external import existing_table
     from tlstax.external.connection import chain_verified_by
 
-    allowed = Allowed(
+    # Whether the user said nothing of how much the server is to have to do.
+    leaves_the_load = options.connections is None and options.rate is None and options.share is None
+    leeway = Leeway(
         fewer_connections=options.connections is None,
         no_tables=options.workload is None and options.table is None,
-        asks_plaintext=_asks_for_plaintext(options),
+        no_plaintext=options.tls is None or "off" not in quantities.names(options.tls, "--tls"),
         looks=not options.full_load,
-        raises_load=not options.full_load and _leaves_the_load(options),
+        raises_load=not options.full_load and leaves_the_load,
     )
-    study, external = let_in(request.study, servers, allowed)
+    study, external = let_in(request.study, servers, leeway)
     bundle = request.bundle
     if bundle is not None and options.trust is not None:
         (access,) = external.servers.values()
@@ -123,19 +125,9 @@ def _at_external_servers(
     return replace(request, study=study, external=external, bundle=bundle)
 
 
-def _leaves_the_load(options: RunOptions) -> bool:
-    """Whether the user said nothing of how much the server is to have to do."""
-    return options.connections is None and options.rate is None and options.share is None
-
-
 def _typed(options: RunOptions) -> tuple[str, ...]:
     """The servers as they were typed."""
     return () if options.server is None else quantities.names(options.server, "--server")
-
-
-def _asks_for_plaintext(options: RunOptions) -> bool:
-    """Whether the user named plaintext among the TLS levels."""
-    return options.tls is not None and "off" in quantities.names(options.tls, "--tls")
 
 
 def _check_external_options(options: RunOptions, servers: ExternalServers) -> None:
@@ -254,16 +246,7 @@ def study_of(
         study = at_rate(study, quantities.open_loop(options.rate, options.arrivals))
     study = knowing_added(study)
     check_nothing_is_lost(study, options_of)
-    return bounded(
-        asking_what_is_there(study, load_study("tax")),
-        budget=options.budget,
-        precision=options.precision,
-        alike_within=options.alike_within,
-        rows=options.rows,
-        profile=options.profile,
-        capture=options.capture,
-        count=options.count,
-    )
+    return bounded(asking_what_is_there(study, load_study("tax")), vars(options))
 
 
 def _trusting(study: Study, options: RunOptions, bundle: Bundle | None) -> Study:

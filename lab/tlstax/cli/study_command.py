@@ -19,13 +19,11 @@ from tlstax.cli.measuring import (
     knowing_external,
     measure,
     new_request,
-    shown_as,
 )
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import show, show_found, show_json, tell, terminal_width
 from tlstax.cli.target_servers import (
     SERVER,
-    Allowed,
     AskedCluster,
     ExternalServers,
     asked_cluster,
@@ -33,6 +31,7 @@ from tlstax.cli.target_servers import (
     external_among,
     typed_servers,
 )
+from tlstax.plan.admission import Leeway
 from tlstax.plan.budget import no_room, what_fits
 from tlstax.plan.order import Plan, plan
 from tlstax.records.trial import Changes
@@ -131,7 +130,7 @@ def run_command(options: StudyRunOptions) -> int:
         )
     else:
         request = _resumed(options, changes, cluster)
-    return measure(request, shown=shown_as(options), cluster=cluster)
+    return measure(request, options, cluster)
 
 
 def _new(options: StudyRunOptions, changes: Changes, servers: ExternalServers) -> Request:
@@ -149,12 +148,12 @@ def _new(options: StudyRunOptions, changes: Changes, servers: ExternalServers) -
         return request
     from tlstax.cli.external_servers import let_in
 
-    allowed = Allowed(
+    leeway = Leeway(
         fewer_connections="connections" not in chosen,
         no_tables="workload" not in chosen,
-        asks_plaintext="tls" in chosen and has_plaintext(request.study),
+        no_plaintext="tls" not in chosen or not has_plaintext(request.study),
     )
-    study, external = let_in(request.study, servers, allowed)
+    study, external = let_in(request.study, servers, leeway)
     return replace(request, study=study, external=external)
 
 
@@ -177,15 +176,7 @@ def changed(study: Study, changes: Changes, servers: ExternalServers = ExternalS
         study = _along_a_ladder(study)
     if "server" in chosen and "configuration" not in chosen and not servers:
         study = _with_thread_pools(study)
-    bound = bounded(
-        asking_what_is_there(study, as_written),
-        budget=changes.budget,
-        precision=changes.precision,
-        rows=None,
-        profile=changes.profile,
-        capture=changes.capture,
-        count=changes.count,
-    )
+    bound = bounded(asking_what_is_there(study, as_written), dict(changes))
     blocks = changes.blocks
     if blocks is None and changes.budget is None and holds_connections(bound):
         blocks = bound.maximum_blocks

@@ -143,17 +143,6 @@ def typed_servers(settings: Iterable[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Allowed:
-    """What a command lets external servers change of its study: see `Leeway`; `asks_plaintext` if named."""
-
-    fewer_connections: bool = False
-    no_tables: bool = False
-    asks_plaintext: bool = False
-    looks: bool = False
-    raises_load: bool = False
-
-
-@dataclass(frozen=True)
 class AskedCluster:
     """The address of a Ray cluster's head, and the names of the machines that are wanted; empty for all.
 

@@ -57,7 +57,7 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
     """The requests that commands make, none of which is carried out."""
     begun: list[Request] = []
 
-    def note(request: Request, **_: object) -> int:
+    def note(request: Request, *_: object) -> int:
         begun.append(request)
         return 0
 

@@ -396,7 +396,7 @@ def test_over_budget_goes_on_as_does_a_budget_with_room(
     """To the pipeline, which is not carried out."""
     begun: list[Request] = []
 
-    def note(request: Request, **_: object) -> int:
+    def note(request: Request, *_: object) -> int:
         begun.append(request)
         return 0
 
@@ -410,7 +410,7 @@ def test_a_resumed_run_is_not_refused(monkeypatch: pytest.MonkeyPatch, tmp_path:
     """It was begun over its budget, and what it has is brought to its end."""
     begun: list[Request] = []
 
-    def note(request: Request, **_: object) -> int:
+    def note(request: Request, *_: object) -> int:
         begun.append(request)
         return 0
 

@@ -14,9 +14,10 @@ from tlstax.cli.measure_app import AbOptions, RunOptions
 from tlstax.cli.options import ExternalOptions, LoginOptions
 from tlstax.cli.run_command import study_of
 from tlstax.cli.study_command import changed
-from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, typed_servers
+from tlstax.cli.target_servers import ExternalServers, external_among, typed_servers
 from tlstax.external.access import ExternalAccess
 from tlstax.external.given_password import GivenPassword
+from tlstax.plan.admission import Leeway
 from tlstax.records.trial import Changes
 from tlstax.study import Study, load_study, override
 from tlstax.study.server_abilities import ServerAbilities, of_postgresql
@@ -93,7 +94,7 @@ def test_commands_say_alike_that_an_option_needs_an_external_server() -> None:
 def test_what_is_given_once_is_for_all_and_with_commas_one_for_each(tmp_path: Path) -> None:
     file = file_with(tmp_path / "own.cnf", "password=of bob")
     servers = at(OLD, NEW, defaults_file=Path(f",{file}"))
-    _, request = let_in(study_at(servers), servers, Allowed())
+    _, request = let_in(study_at(servers), servers, Leeway(no_plaintext=True))
     assert {level: access.password for level, access in request.servers.items()} == {
         CALLED[0]: "of all",
         CALLED[1]: "of bob",
@@ -122,27 +123,27 @@ def test_each_is_asked_for_at_the_terminal_once_nothing_else_is_wrong(
     monkeypatch.setattr("getpass.getpass", ask)
     nothing_given = ExternalOptions()
     servers = external_among((OLD, NEW), nothing_given)
-    _, request = let_in(study_at(servers), servers, Allowed())
+    _, request = let_in(study_at(servers), servers, Leeway(no_plaintext=True))
     assert asked == [f"Password of ann at {CALLED[0]}: ", f"Password of bob at {CALLED[1]}: "]
     assert [access.password for access in request.servers.values()] == ["typed 1", "typed 2"]
 
     asked.clear()
     nobody = external_among((OLD, "mysql://new.example/scratch"), nothing_given)
     with pytest.raises(UserMistake, match=r"no user was named for new\.example:3306"):
-        let_in(study_at(nobody), nobody, Allowed())
+        let_in(study_at(nobody), nobody, Leeway(no_plaintext=True))
     unknown = override(study_at(servers), "server", [*CALLED, "mariadb-11.7"], external=CALLED)
     with pytest.raises(UserMistake, match=r"no server named 'mariadb-11\.7'"):
-        let_in(unknown, servers, Allowed())
+        let_in(unknown, servers, Leeway(no_plaintext=True))
     assert asked == []
 
 
 def test_where_one_demands_tls_nothing_is_measured_in_the_clear_and_it_is_named() -> None:
     servers = at(OLD, NEW, ssl_mode=",REQUIRED")
-    study, request = let_in(study_at(servers), servers, Allowed())
+    study, request = let_in(study_at(servers), servers, Leeway(no_plaintext=True))
     assert "off" not in study.levels_of()["tls"]
     assert list(request.leeway.tls_demanded_by) == [CALLED[1]]
     with pytest.raises(UserMistake, match="demands TLS, and --tls off logs in without it"):
-        let_in(study_at(servers), servers, Allowed(asks_plaintext=True))
+        let_in(study_at(servers), servers, Leeway())
 
 
 def test_sides_and_settings_name_servers_by_their_addresses() -> None:
@@ -200,7 +201,7 @@ def test_a_study_at_postgresql_has_what_postgresql_can_do() -> None:
 )
 def test_what_demands_tls_leaves_plaintext_out(url: str, said: dict[str, Any], words: str) -> None:
     servers = at(url, **said).alone()
-    study, request = let_in(study_of(RunOptions(), servers), servers, Allowed())
+    study, request = let_in(study_of(RunOptions(), servers), servers, Leeway(no_plaintext=True))
     assert all(case.is_encrypted for case in study.included())
     assert words in request.leeway.tls_demanded_by[None]
 
@@ -229,7 +230,7 @@ def test_what_does_not_go_together_is_refused_before_anybody_logs_in(
     external = ExternalOptions(login=login, allow_plaintext=options.external.allow_plaintext)
     servers = external_among((url,), external).alone()
     with pytest.raises(UserMistake, match=words):
-        let_in(study_of(options, servers), servers, Allowed(asks_plaintext=True))
+        let_in(study_of(options, servers), servers, Leeway())
 
 
 @pytest.mark.parametrize("server", ["postgresql-18", POSTGRESQL])
@@ -270,10 +271,10 @@ def test_a_postgresql_is_asked_its_release_only_where_a_case_depends_on_it(
 ) -> None:
     asked = asked_of(monkeypatch, lab=17)
     study, servers = at_postgresql("off,1.3", AT_LAB)
-    assert let_in(study, servers, Allowed())[0] == study
+    assert let_in(study, servers, Leeway(no_plaintext=True))[0] == study
     assert asked == []
     study, servers = at_postgresql("off,1.3,1.3-direct", AT_LAB)
-    assert {case.tls for case in let_in(study, servers, Allowed())[0].included()} == {
+    assert {case.tls for case in let_in(study, servers, Leeway(no_plaintext=True))[0].included()} == {
         "off",
         "1.3",
         "1.3-direct",
@@ -293,7 +294,7 @@ def test_what_an_older_or_newer_one_lacks_is_refused_before_anything_is_done(
 ) -> None:
     asked_of(monkeypatch, lab=major)
     with pytest.raises(UserMistake) as caught:
-        let_in(*at_postgresql(tls, AT_LAB), Allowed())
+        let_in(*at_postgresql(tls, AT_LAB), Leeway(no_plaintext=True))
     assert caught.value.message.startswith(words)
     assert caught.value.remedy == "leave that level of tls out"
 
@@ -303,7 +304,7 @@ def test_where_one_of_several_lacks_it_its_case_is_left_out_in_a_sentence(
 ) -> None:
     asked_of(monkeypatch, lab=16, field=18)
     study, servers = at_postgresql("off,1.3,1.3-direct", AT_LAB, AT_FIELD)
-    changed, _ = let_in(study, servers, Allowed())
+    changed, _ = let_in(study, servers, Leeway(no_plaintext=True))
     begun = {str(case.server) for case in changed.included() if case.tls == "1.3-direct"}
     assert begun == {"field.example:5432"}
     told = capsys.readouterr().err

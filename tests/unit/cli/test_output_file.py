@@ -13,7 +13,7 @@ import pytest
 from fake_trials import fake_run
 from kept_runs import measuring_nothing
 from tlstax.cli import measuring
-from tlstax.cli.measuring import Shown
+from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.streams import check_writable, write_text
 from tlstax.run.preparing import Request
 from tlstax.study import load_study
@@ -163,22 +163,22 @@ def test_nothing_is_measured_for_a_report_that_cannot_be_written(
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
     monkeypatch.setattr("tlstax.run.pipeline.run", lambda *_: pytest.fail("it measured"))
     with pytest.raises(UserMistake, match="cannot be written"):
-        measuring.measure(REQUEST, shown=Shown(report=tmp_path / "nowhere" / "report.html"))
+        measuring.measure(REQUEST, MeasuringOptions(report=tmp_path / "nowhere" / "report.html"))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "reports").touch()
     with pytest.raises(MachineFault, match="reports cannot be created"):
-        measuring.measure(REQUEST, shown=Shown())
+        measuring.measure(REQUEST, MeasuringOptions())
 
 
-@pytest.mark.parametrize("form", ["terminal", "json", "md"])
+@pytest.mark.parametrize("json", [False, True])
 def test_what_was_found_is_shown_though_its_file_cannot_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], json: bool
 ) -> None:
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
     stored = fake_run(number_of_blocks=3)
     monkeypatch.setattr("tlstax.run.pipeline.run", measuring_nothing(stored))
     with pytest.raises(MachineFault) as caught:
-        measuring.measure(REQUEST, shown=Shown(report=Path("/dev/full"), form=form))
+        measuring.measure(REQUEST, MeasuringOptions(report=Path("/dev/full"), json=json))
     assert stored.header.run in capsys.readouterr().out
     sentence = caught.value.sentence()
     assert sentence.startswith("/dev/full could not be written (No space left on device); `tlstax report ")

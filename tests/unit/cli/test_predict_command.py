@@ -328,7 +328,7 @@ def test_a_validation_measures_over_what_the_parts_were_measured_over(
     model = replace(parts, origin=replace(parts.origin, study=study))
     asked: list[Request] = []
 
-    def measured(request: Request, **_: object) -> NoReturn:
+    def measured(request: Request, *_: object) -> NoReturn:
         asked.append(request)
         raise Interrupted
 

@@ -16,7 +16,7 @@ TAX = load_study("tax")
 
 
 def asked(study: Study, count: str | None) -> Study:
-    return bounded(study, budget=None, precision=None, rows=None, count=count)
+    return bounded(study, {"count": count})
 
 
 LOCKS = asked(TAX, "locks")

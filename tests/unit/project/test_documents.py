@@ -132,7 +132,7 @@ def accept(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Carry out `run` and `study run` until they would measure; of all other commands, read the options."""
     begun: list[Request] = []
 
-    def note(request: Request, **_: object) -> int:
+    def note(request: Request, *_: object) -> int:
         begun.append(request)
         return 0
 
