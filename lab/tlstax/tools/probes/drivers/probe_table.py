@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -25,8 +25,8 @@ from tlstax.tools.probes.drivers.probed import (
     ProbeDocument,
     TlsAsked,
     TlsShown,
-    Way,
 )
+from tlstax.tools.probes.postgres_drivers.document import PostgresDriverRow
 from tlstax.topics.core.printed import printed
 
 UNKNOWN, NOTHING = "?", "\u2013"
@@ -54,7 +54,7 @@ COSTING = (
 
 ONCE = " What was measured in one block alone has no interval; a longer --budget gives more."
 
-Cells = Callable[[DriverRow], Sequence[str]]
+Cells = Callable[[DriverRow], Iterable[str]]
 
 
 def probe_text(document: ProbeDocument, *, width: int, colour: bool) -> str:
@@ -71,11 +71,19 @@ def probe_text(document: ProbeDocument, *, width: int, colour: bool) -> str:
     parts += login_tables(probed, notes.marks, width=width, is_external=external is not None)
     if any(row.attacks for row in probed):
         parts += attack_tables(probed)
-    costed = [row for row in probed if any(_costs(way) for way in (row.plain, row.encrypted))]
+    costed = [row for row in probed if any(of_ways(row, *_TIMES))]
     if costed:
-        parts += _table("Time, in \u00b5s", _COSTS, costed, lambda row: _cells(_times(row)), notes)
-        parts += _table("CPU time of the driver's process, in \u00b5s", _COSTS, costed, _cpu_cells, notes)
-        once = any(cost is not None and cost.blocks == 1 for row in costed for cost in _times(row))
+        parts += _table(
+            "Time, in \u00b5s", _COSTS, costed, lambda row: map(_cost, of_ways(row, *_TIMES)), notes
+        )
+        parts += _table(
+            "CPU time of the driver's process, in \u00b5s",
+            _COSTS,
+            costed,
+            lambda row: map(_cost, of_ways(row, "connect_cpu_us", "statement_cpu_us")),
+            notes,
+        )
+        once = any(cost and cost.blocks == 1 for row in costed for cost in of_ways(row, *_TIMES))
         parts += [Text(COSTING + (ONCE if once else ""), style="dim"), Text()]
     for row in probed if external is None else ():
         parts += _own_statements(row)
@@ -92,30 +100,21 @@ class _Notes:
     """
 
     def __init__(self) -> None:
-        self._numbers = count(1)
         self._known: dict[str, int] = {}
         self._marked: set[str] = set()
 
     def marks(self, row: DriverRow) -> str:
         """The driver's name with the numbers of its notes."""
-        texts = [] if row.name in self._marked else [*row.notes, *_failures(row)]
+        ways = (("in the clear", row.plain), ("encrypted", row.encrypted))
+        failures = (f"{words}: {way.failed}" for words, way in ways if way.failed)
+        texts = [] if row.name in self._marked else [*row.notes, *failures]
         self._marked.add(row.name)
-        numbers = [self._known.setdefault(text, 0) or self._numbered(text) for text in texts]
+        numbers = [self._known.setdefault(text, len(self._known) + 1) for text in texts]
         return f"{row.name} [{', '.join(map(str, numbers))}]" if numbers else row.name
 
     def printed(self) -> list[RenderableType]:
         """Each note on a line of its own."""
         return [Text(f"[{number}] {text}") for text, number in self._known.items()]
-
-    def _numbered(self, text: str) -> int:
-        self._known[text] = next(self._numbers)
-        return self._known[text]
-
-
-def _failures(row: DriverRow) -> list[str]:
-    """Why one of the two ways could not be gone."""
-    ways = (("in the clear", row.plain), ("encrypted", row.encrypted))
-    return [f"{words}: {way.failed}" for words, way in ways if way.failed]
 
 
 def _heading(document: ProbeDocument) -> Text:
@@ -167,10 +166,9 @@ def _tls_tables(
 
 def _by_default(row: DriverRow) -> list[str]:
     if not row.encrypts_by_default:
-        return [_yes(row.encrypts_by_default), *[NOTHING] * (len(_TLS) - 1)]
+        return [yes(row.encrypts_by_default), *[NOTHING] * (len(_TLS) - 1)]
     checks = (row.verifies_ca_by_default, row.verifies_host_by_default, row.verifies_expiry_by_default)
-    agreed = (row.cipher or UNKNOWN, row.group or NOTHING, _yes(row.hello_retry))
-    return [f"TLS {_version(row.tls_version)}", *agreed, *map(_yes, checks), _yes(row.resumes_by_default)]
+    return _agreed(row, row.tls_version, *checks, row.resumes_by_default)
 
 
 def _required(row: DriverRow) -> list[str]:
@@ -182,8 +180,12 @@ def _required(row: DriverRow) -> list[str]:
         row.verifies_host_when_required,
         row.verifies_expiry_when_required,
     )
-    agreed = (shown.cipher or UNKNOWN, shown.group or NOTHING, _yes(shown.hello_retry))
-    return [f"TLS {_version(shown.version)}", *agreed, *map(_yes, checks), _yes(shown.resumes)]
+    return _agreed(shown, shown.version, *checks, shown.resumes)
+
+
+def _agreed(shown: DriverRow | TlsShown, version: str | None, *answers: bool | None) -> list[str]:
+    agreed = (shown.cipher or UNKNOWN, shown.group or NOTHING)
+    return [f"TLS {_version(version)}", *agreed, *map(yes, (shown.hello_retry, *answers))]
 
 
 def _offered(row: DriverRow) -> list[str]:
@@ -196,33 +198,20 @@ _TRIPS = ("connect", "plain", "TLS", "statement", "plain", "TLS")
 
 
 def _trips(row: DriverRow) -> list[str]:
-    connect = (row.round_trips_per_connect, *(w.round_trips_per_connect for w in (row.plain, row.encrypted)))
-    each = (
-        row.round_trips_per_statement,
-        *(way.round_trips_per_statement for way in (row.plain, row.encrypted)),
-    )
-    return [UNKNOWN if number is None else str(number) for number in (*connect, *each)]
+    names = ("round_trips_per_connect", "round_trips_per_statement")
+    numbers = (number for name in names for number in (getattr(row, name), *of_ways(row, name)))
+    return [UNKNOWN if number is None else str(number) for number in numbers]
 
 
 _COSTS = ("connect", "TLS", "insert", "TLS")
 
 
-def _times(row: DriverRow) -> tuple[Cost | None, ...]:
-    connect = (row.plain.connect_us, row.encrypted.connect_us)
-    return (*connect, row.plain.statement_us, row.encrypted.statement_us)
+_TIMES = ("connect_us", "statement_us")
 
 
-def _cpu_cells(row: DriverRow) -> list[str]:
-    connect = (row.plain.connect_cpu_us, row.encrypted.connect_cpu_us)
-    return _cells((*connect, row.plain.statement_cpu_us, row.encrypted.statement_cpu_us))
-
-
-def _cells(costs: Sequence[Cost | None]) -> list[str]:
-    return [_cost(cost) for cost in costs]
-
-
-def _costs(way: Way) -> bool:
-    return way.connect_us is not None or way.statement_us is not None
+def of_ways(row: DriverRow | PostgresDriverRow, *names: str) -> list[Any]:
+    """These fields of the two ways of a row, in the clear and then over TLS, field by field."""
+    return [getattr(way, name) for name in names for way in (row.plain, row.encrypted)]
 
 
 def _cost(cost: Cost | None) -> str:
@@ -239,13 +228,19 @@ def _table(
 ) -> list[RenderableType]:
     if not rows:
         return []
+    lines = ((notes.marks(row), *cells(row)) for row in rows)
+    return [Text(title, style="bold"), _plain(headings, lines), Text()]
+
+
+def _plain(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> Table:
+    """A table whose first column has no heading and is never broken."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("", no_wrap=True)
     for heading in headings:
         table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(Text(notes.marks(row)), *map(Text, cells(row)))
-    return [Text(title, style="bold"), table, Text()]
+    for line in lines:
+        table.add_row(*map(Text, line))
+    return table
 
 
 def _own_statements(row: DriverRow) -> list[RenderableType]:
@@ -262,9 +257,10 @@ def _own_statements(row: DriverRow) -> list[RenderableType]:
     for words, texts in when:
         for text in texts:
             table.add_row(words, Text(_short(text)))
-    nothing = "" if table.row_count else ": nothing"
-    heading = Text(f"{row.name} sends of its own accord{nothing}", style="bold")
-    return [heading, table, Text()] if table.row_count else [heading, Text()]
+    heading = f"{row.name} sends of its own accord"
+    if not table.row_count:
+        return [Text(f"{heading}: nothing", style="bold"), Text()]
+    return [Text(heading, style="bold"), table, Text()]
 
 
 def _short(statement: str) -> str:
@@ -273,27 +269,22 @@ def _short(statement: str) -> str:
     return bare if len(bare) <= LONGEST_STATEMENT else f"{bare[:LONGEST_STATEMENT]}\u2026"
 
 
-def _end(document: ProbeDocument) -> list[RenderableType]:
-    parts = []
-    if document.external is not None:
-        there = document.external
-        parts += [
-            Text(
-                f"{document.server} got {counted(there.connections, 'connection')}, one after the other, and "
-                "nothing was changed there."
-            ),
-            *map(Text, there.not_seen),
-        ]
+def _end(document: ProbeDocument) -> Iterator[RenderableType]:
+    there = document.external
+    if there is not None:
+        times = counted(there.connections, "connection")
+        yield Text(f"{document.server} got {times}, one after the other, and nothing was changed there.")
+        yield from map(Text, there.not_seen)
     if document.run:
-        parts.append(Text(f"Costs are from run {document.run} ({document.stopped_because})."))
+        yield Text(f"Costs are from run {document.run} ({document.stopped_because}).")
     if document.status == "failed":
-        parts.append(Text(f"It ended before all drivers were probed: {document.stopped_because}"))
+        yield Text(f"It ended before all drivers were probed: {document.stopped_because}")
     if document.status == "interrupted":
-        parts.append(Text("It was interrupted; this is what was known by then."))
-    return list(parts)
+        yield Text("It was interrupted; this is what was known by then.")
 
 
-def _yes(answer: bool | None) -> str:
+def yes(answer: bool | None) -> str:
+    """Of a question that may have no answer."""
     return UNKNOWN if answer is None else "yes" if answer else "no"
 
 
@@ -305,14 +296,8 @@ def _version(version: str | None) -> str:
 ROOM_FOR_COLUMNS = 70
 """On a terminal that is narrower there is no room for names beside four ways."""
 
-LOGIN_WORDS: dict[LoginOutcome, str] = {
-    "fast": "fast",
-    "full": "full",
-    "key asked for": "key",
-    "yes": "yes",
-    "refused": "refused",
-    "ended": "ended",
-}
+LOGIN_WORDS: dict[LoginOutcome, str] = {"key asked for": "key"}
+"""Of outcomes that are not their own words."""
 
 LOGIN_HEADINGS: dict[tuple[TlsAsked, Cache | None], str] = {
     ("off", "cold"): "clear, cold",
@@ -350,11 +335,14 @@ def login_tables(
         of_plugin = [row for row in rows if any(own.plugin == plugin for own in row.logins)]
         ways = _ways(of_plugin, plugin)
         names = [THERE[way[0]] if is_external else LOGIN_HEADINGS[way] for way in ways]
+        lines = ((marks(row), *_login_cells(row, plugin, ways)) for row in of_plugin)
         yield Text(f"Logging in by {plugin}", style="bold")
         if width < ROOM_FOR_COLUMNS:
-            yield from (_line(row, plugin, dict(zip(ways, names, strict=True)), marks) for row in of_plugin)
+            for driver, *cells in lines:
+                said = (f"{name}: {cell}" for name, cell in zip(names, cells, strict=True))
+                yield Text(f"{driver}: {'; '.join(said)}")
         else:
-            yield _login_table(of_plugin, plugin, dict(zip(ways, names, strict=True)), marks)
+            yield _plain(names, lines)
         yield Text()
     logins = [own for row in rows for own in row.logins]
     if explained := _explained(logins):
@@ -366,27 +354,9 @@ def _ways(rows: Sequence[DriverRow], plugin: str) -> list[LoginWay]:
     return sorted(seen, key=lambda way: (list(THERE).index(way[0]), way[1] or ""))
 
 
-def _login_table(
-    rows: Sequence[DriverRow], plugin: str, ways: dict[LoginWay, str], marks: Callable[[DriverRow], str]
-) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("", no_wrap=True)
-    for heading in ways.values():
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(Text(marks(row)), *map(Text, _login_cells(row, plugin, ways)))
-    return table
-
-
-def _line(
-    row: DriverRow, plugin: str, ways: dict[LoginWay, str], marks: Callable[[DriverRow], str]
-) -> RenderableType:
-    cells = zip(ways.values(), _login_cells(row, plugin, ways), strict=True)
-    return Text(f"{marks(row)}: {'; '.join(f'{name}: {cell}' for name, cell in cells)}")
-
-
-def _login_cells(row: DriverRow, plugin: str, ways: dict[LoginWay, str]) -> list[str]:
-    known = {(own.tls, own.cache): LOGIN_WORDS[own.outcome] for own in row.logins if own.plugin == plugin}
+def _login_cells(row: DriverRow, plugin: str, ways: Sequence[LoginWay]) -> list[str]:
+    outcomes = {(own.tls, own.cache): own.outcome for own in row.logins if own.plugin == plugin}
+    known = {way: LOGIN_WORDS.get(outcome, outcome) for way, outcome in outcomes.items()}
     return [known.get(way, NOTHING) for way in ways]
 
 
@@ -394,8 +364,7 @@ def _explained(logins: Sequence[Login]) -> str:
     by_cache = any(own.cache is not None for own in logins)
     cold = any(own.cache == "cold" for own in logins)
     ended = any(own.outcome == "ended" for own in logins)
-    parts = (BY_CACHE if by_cache else "", COLD if cold else "", ENDED if ended else "")
-    return "".join(parts).strip()
+    return f"{BY_CACHE * by_cache}{COLD * cold}{ENDED * ended}".strip()
 
 
 ATTACK_TITLES: dict[TlsAsked, str] = {
@@ -404,13 +373,8 @@ ATTACK_TITLES: dict[TlsAsked, str] = {
     "verified": "On a hostile wire, when the server is to be verified",
 }
 
-ATTACK_WORDS: dict[Outcome, str] = {
-    "refused": "refused",
-    "went on": "yes",
-    "password": "password",
-    "hash": "weak hash",
-    "file": "file",
-}
+ATTACK_WORDS: dict[Outcome, str] = {"went on": "yes", "hash": "weak hash"}
+"""Of outcomes that are not their own words."""
 
 TRICK_HEADINGS = ("clear", "1", "2", "3", "4", "5")
 
@@ -426,12 +390,7 @@ ATTACKS_EXPLAINED = (
 def attack_tables(rows: Sequence[DriverRow]) -> Iterator[RenderableType]:
     """The tables, and what their columns are."""
     for tls, title in ATTACK_TITLES.items():
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-        table.add_column("", no_wrap=True)
-        for heading in TRICK_HEADINGS:
-            table.add_column(heading, overflow="fold")
-        for row in rows:
-            table.add_row(Text(row.name), *map(Text, _attack_cells(row, tls)))
+        table = _plain(TRICK_HEADINGS, ((row.name, *_attack_cells(row, tls)) for row in rows))
         yield from (Text(title, style="bold"), table, Text())
     yield from (Text(ATTACKS_EXPLAINED, style="dim"), Text())
 
@@ -439,7 +398,7 @@ def attack_tables(rows: Sequence[DriverRow]) -> Iterator[RenderableType]:
 def _attack_cells(row: DriverRow, tls: TlsAsked) -> Iterator[str]:
     known = {attack.trick: attack.outcome for attack in row.attacks if attack.tls == tls}
     for trick in TRICKS:
-        yield ATTACK_WORDS[known[trick]] if trick in known else "\u2013"
+        yield ATTACK_WORDS.get(known[trick], known[trick]) if trick in known else NOTHING
 
 
 def listed_text(listing: ListedDrivers, *, width: int, colour: bool) -> str:

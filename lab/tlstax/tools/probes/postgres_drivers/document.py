@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import ConfigDict, Field
 
@@ -37,6 +37,8 @@ in the clear, what the driver says over TLS."""
 
 Over = Literal["clear", "TLS"]
 """Where it plays the server: without TLS, whose offer it takes away, or by a certificate of nobody."""
+
+OVERS: tuple[Over, ...] = get_args(Over)
 
 Gift = Literal["nothing", "proof", "hash", "password"]
 """What it was given: a proof of SCRAM, which only guessing undoes; a hash of MD5, the same but quickly; or

@@ -8,18 +8,19 @@ from io import StringIO
 
 from tlstax.records.capture import Conversation, Frame, Sender
 from tlstax.support.grouping import grouped
+from tlstax.tools.probes.drivers.probe_table import of_ways, yes
 from tlstax.tools.probes.drivers.probed import Cost
 from tlstax.tools.probes.postgres_drivers.document import (
+    OVERS,
     Attack,
     Outcome,
-    Over,
     PostgresDriverRow,
     PostgresProbe,
     ServerState,
     Trick,
     WordRow,
 )
-from tlstax.tools.probes.postgres_drivers.words import MEANINGS, Meaning
+from tlstax.tools.probes.postgres_drivers.words import MEANINGS
 from tlstax.topics.core.figures import NOTHING, UNKNOWN
 from tlstax.topics.core.section import Block, Items, Section, Words
 from tlstax.topics.core.table import Cell, Number, Table
@@ -94,7 +95,9 @@ def sections(document: PostgresProbe) -> Iterator[Section]:
     if any(word.attacks for row in probed for word in row.words):
         blocks = _tables(probed, "On a hostile wire", ATTACK_HEADS, attack_cells)
         yield Section((*blocks, Words(ATTACKS_EXPLAINED, aside=True)))
-    yield Section((_facts(probed), Words(FACTS_EXPLAINED, aside=True)))
+    title, lines = "Round trips, and what else crosses the wire", [(r.name, *_fact_cells(r)) for r in probed]
+    facts = Table(title, FACT_HEADS, lines, (), of="driver", literal=True)
+    yield Section((facts, Words(FACTS_EXPLAINED, aside=True)))
     if any(row.plain.connect_us or row.encrypted.connect_us for row in probed):
         yield Section((_costs(probed), Words(COSTS_EXPLAINED, aside=True)))
     yield Section(tuple(_notes(document)))
@@ -105,20 +108,20 @@ def _tables(
 ) -> Iterator[Block]:
     """A table for each word, a line for all drivers that do the same; of one driver a line for each word."""
     if len(rows) == 1:
-        words = [word for word in rows[0].words if word.refused_word is None]
-        lines = [(MEANINGS[word.meaning], *cells(word)) for word in words]
+        lines = [(MEANINGS[word.meaning], *cells(word)) for word in _taken(rows[0])]
         yield Table(f"{title}: {rows[0].name}", heads, lines, (), of="word", literal=True)
         return
     for meaning, name in MEANINGS.items():
-        told = [(row.name, word) for row in rows for word in row.words if _is_shown(word, meaning)]
+        told = [(row.name, word) for row in rows for word in _taken(row) if word.meaning == meaning]
         alike = grouped(told, lambda line: cells(line[1]))
         if alike:
             lines = [(", ".join(driver for driver, _ in own), *shown) for shown, own in alike.items()]
             yield Table(f"{title}, told: {name}", heads, lines, (), of="driver", literal=True)
 
 
-def _is_shown(word: WordRow, meaning: Meaning) -> bool:
-    return word.meaning == meaning and word.refused_word is None
+def _taken(row: PostgresDriverRow) -> list[WordRow]:
+    """The words that the driver took."""
+    return [word for word in row.words if word.refused_word is None]
 
 
 def _state_cells(word: WordRow) -> tuple[str, ...]:
@@ -133,7 +136,7 @@ def attack_cells(word: WordRow) -> tuple[str, ...]:
         _goes_on(word.attack("offer taken away", "clear")),
         "yes" if error is not None and error.connected else told if error is not None else NOTHING,
         _behind(word.attack("bytes behind the answer", "clear")),
-        NOTHING if word.takes_any_certificate is None else "yes" if word.takes_any_certificate else "no",
+        NOTHING if word.takes_any_certificate is None else yes(word.takes_any_certificate),
         _given(word, "clear password", lambda attack: attack.gave == "password"),
         _given(word, "md5", lambda attack: attack.gave == "hash"),
         *(_given(word, trick, lambda attack: attack.ran) for trick in _SCRAM),
@@ -144,7 +147,7 @@ _SCRAM: tuple[Trick, ...] = ("wrong proof", "no proof", "nothing asked", "passed
 
 
 def _goes_on(attack: Attack | None) -> str:
-    return NOTHING if attack is None else "yes" if attack.connected else "no"
+    return NOTHING if attack is None else yes(attack.connected)
 
 
 def _behind(attack: Attack | None) -> str:
@@ -157,29 +160,17 @@ def _behind(attack: Attack | None) -> str:
 
 
 def _given(word: WordRow, trick: Trick, is_given: Callable[[Attack], bool]) -> str:
-    overs: tuple[Over, ...] = ("clear", "TLS")
-    came = {over: attack for over in overs if (attack := word.attack(trick, over)) is not None}
+    came = {over: attack for over in OVERS if (attack := word.attack(trick, over)) is not None}
     if word.takes_any_certificate is False:
         came.pop("TLS", None)
     given = [over for over, attack in came.items() if is_given(attack)]
     if not came:
         return NOTHING
-    return "both" if len(given) == len(overs) else given[0] if given else "no"
-
-
-def _facts(rows: Sequence[PostgresDriverRow]) -> Table:
-    return Table(
-        "Round trips, and what else crosses the wire",
-        FACT_HEADS,
-        [(row.name, *_fact_cells(row)) for row in rows],
-        (),
-        of="driver",
-        literal=True,
-    )
+    return "both" if len(given) == len(OVERS) else given[0] if given else "no"
 
 
 def _fact_cells(row: PostgresDriverRow) -> tuple[Cell, ...]:
-    by_meaning = {word.meaning: word for word in row.words if word.refused_word is None}
+    by_meaning = {word.meaning: word for word in _taken(row)}
     strict = by_meaning.get("verify-full") or by_meaning.get("require")
     clear, direct = by_meaning.get("disable"), by_meaning.get("direct")
     bound = {
@@ -194,11 +185,11 @@ def _fact_cells(row: PostgresDriverRow) -> tuple[Cell, ...]:
         _trips(clear),
         _trips(strict),
         NOTHING if direct is None else _trips(direct),
-        UNKNOWN if statement is None else str(statement),
+        str(statement or UNKNOWN),
         plus,
-        _yes(bool(row.application_protocols) if row.tls_version else None),
+        yes(bool(row.application_protocols) if row.tls_version else None),
         UNKNOWN if row.hello_retry is None else "2" if row.hello_retry else "1",
-        _yes(row.reads_authorities_anew),
+        yes(row.reads_authorities_anew),
     )
 
 
@@ -208,21 +199,10 @@ def _trips(word: WordRow | None) -> str:
     )
 
 
-def _yes(answer: bool | None) -> str:
-    return UNKNOWN if answer is None else "yes" if answer else "no"
-
-
 def _costs(rows: Sequence[PostgresDriverRow]) -> Table:
-    def cells(row: PostgresDriverRow) -> tuple[Cell, ...]:
-        ways = (row.plain, row.encrypted)
-        costs = (
-            *(way.connect_us for way in ways),
-            *(way.statement_us for way in ways),
-            *(way.connect_cpu_us for way in ways),
-        )
-        return tuple(map(_cost, costs))
-
-    return Table("What it costs", COST_HEADS, [(row.name, *cells(row)) for row in rows], (), of="driver")
+    names = ("connect_us", "statement_us", "connect_cpu_us")
+    lines = [(row.name, *map(_cost, of_ways(row, *names))) for row in rows]
+    return Table("What it costs", COST_HEADS, lines, (), of="driver")
 
 
 def _cost(cost: Cost | None) -> Cell:
