@@ -32,6 +32,7 @@ from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import REQUIRED, UNSET
 from tlstax.support.errors import MachineFault
+from tlstax.tools.probes.drivers.logins import carried_out
 from tlstax.tools.probes.drivers.probed import (
     INSERT,
     TRICKS,
@@ -88,18 +89,6 @@ def connected(ask: Ask, command: Sequence[str], bench: Bench) -> Asked:
     """Carry out the job for its own sake: whether the driver does it at all. Raises MachineFault."""
     with _tap(bench) as tap:
         return _done(ask, command, bench, tap)
-
-
-def done_at(ask: Ask, command: Sequence[str], bench: Bench, endpoint: Endpoint) -> str:
-    """Carry out the job at another door than the server's; why it was refused, empty where it was done."""
-    try:
-        with LoadClient(command, _job(ask, bench, endpoint)) as client:
-            client.wait_ready(READY_WITHIN_S)
-            client.go()
-            client.wait_done(DONE_WITHIN_S)
-    except ClientFailure as failure:
-        return str(failure)
-    return ""
 
 
 def _tap(bench: Bench) -> AbstractContextManager[Tap]:
@@ -211,7 +200,7 @@ def _attack(ask: Ask, command: Sequence[str], ambush: Ambush, trick: Trick) -> A
         raise MachineFault("a hostile wire can be put only before a server's TCP port")
     wire = HostileWire(endpoint, trick, account.password, ambush.certificates, ambush.wanted_file)
     with wire.listening() as entry:
-        refusal = done_at(ask, command, ambush.bench, entry)
+        refusal = carried_out(command, _job(ask, ambush.bench, entry)).words
     if trick == "certificate of nobody" and not wire.began_tls:
         return None
     return Attack(

@@ -22,9 +22,11 @@ from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.tools.probes.drivers.probe import CostsRun, ProbeRequest, costs_after, in_words, progress_words
 from tlstax.tools.probes.drivers.probe_costs import Measurable
+from tlstax.tools.probes.drivers.probe_reading import TCP_CONNECT
 from tlstax.tools.probes.exchanged_certificates import ADDRESSES
 from tlstax.tools.probes.postgres_drivers.adapter import STATEMENT, Adapter, Answer, RefusedWord, Told
 from tlstax.tools.probes.postgres_drivers.document import (
+    OVERS,
     Attack,
     Met,
     Outcome,
@@ -45,9 +47,6 @@ STATES: tuple[ServerState, ...] = get_args(ServerState)
 IN_THE_MIDDLE: tuple[Trick, ...] = ("offer taken away", "error", "bytes behind the answer")
 AS_SERVER: tuple[Trick, ...] = ("clear password", "md5", "wrong proof", "no proof", "nothing asked")
 PASSED_ON: Trick = "passed on"
-
-TCP_CONNECT = 1
-"""The round trip of a connection that a tap has no turn for (contract/README.md, `phase_wire`)."""
 
 
 @dataclass
@@ -212,16 +211,18 @@ class _Driver:
         saying = self._meet(adapter, "right", say=True)
         others = [self._meet(adapter, state, say=True) for state in STATES if state != "right"]
         self._place.states.be("right")
-        update = {"statements_on_connect": _statements(right), **_round_trips(right, saying)}
         logins = tuple(self._logins(adapter))
-        known = known.model_copy(update={"met": (saying, *others), "logins": logins, **update})
-        if not self._request.attacks:
-            return known
-        found = [*self._attacks(adapter)]
+        found = [*self._attacks(adapter)] if self._request.attacks else []
         shown = [scene for scene, _ in found if scene.over == "TLS" and scene.began_tls]
-        takes = any(scene.logins for scene in shown) if shown else None
         return known.model_copy(
-            update={"attacks": tuple(attack for _, attack in found), "takes_any_certificate": takes}
+            update={
+                "met": (saying, *others),
+                "statements_on_connect": _statements(right),
+                **_round_trips(right, saying),
+                "logins": logins,
+                "attacks": tuple(attack for _, attack in found),
+                "takes_any_certificate": any(scene.logins for scene in shown) if shown else None,
+            }
         )
 
     def _meet(self, adapter: _Restarting, state: ServerState, *, say: bool) -> Met:
@@ -229,33 +230,29 @@ class _Driver:
         self._place.states.be(state)
         with open_tap(self._place.endpoint, at=NO_LOCALHOST) as tap:
             self._place.wire.through = tap.entry
-            opened, said = _connect(adapter, say=say)
+            _, answer = _connect(adapter, say=say)
             conversations = tap.capture().conversations
-        encrypted = [talk.tls for talk in conversations if talk.tls is not None and talk.tls.finished]
-        refusal = opened if not opened.done else said
-        outcome: Outcome = "refused"
-        if refusal.done:
-            last = conversations[-1].tls if conversations else None
-            outcome = "encrypted" if last is not None and last.finished else "in the clear"
+        last = conversations[-1].tls if answer.done and conversations else None
+        version = last.version if last is not None and last.finished else None
+        encrypted: Outcome = "encrypted" if last is not None and last.finished else "in the clear"
         return Met(
             server=state,
-            outcome=outcome,
-            tls_version=encrypted[-1].version if encrypted and outcome == "encrypted" else None,
-            words=refusal.words,
+            outcome=encrypted if answer.done else "refused",
+            tls_version=version,
+            words=answer.words,
             conversations=_without_frames(conversations),
         )
 
     def _logins(self, adapter: _Restarting) -> Iterator[OwnLogin]:
         """How it proves itself to a server that keeps to the rules; not where it does not come to it."""
-        overs: tuple[Over, ...] = ("clear", "TLS")
-        for over in overs:
+        for over in OVERS:
             with self._place.wire.playing(None, over) as scene:
-                opened, said = _connect(adapter, say=True)
+                _, answer = _connect(adapter, say=True)
             if scene.logins:
                 yield OwnLogin(
                     over=over,
                     mechanism=scene.mechanism,
-                    words=(opened if not opened.done else said).words,
+                    words=answer.words,
                     messages=tuple(scene.messages),
                 )
 
@@ -279,19 +276,18 @@ class _Driver:
                 break
 
     def _attack(self, adapter: _Restarting, trick: Trick, over: Over) -> tuple[Scene, Attack]:
-        wire, passed_on = self._place.wire, tuple[Conversation, ...]()
+        wire = self._place.wire
         with open_tap(self._place.endpoint, at=NO_LOCALHOST) as tap, wire.playing(trick, over) as scene:
             wire.server = tap.entry
-            opened, said = _connect(adapter, say=True)
+            is_open, answer = _connect(adapter, say=True)
             passed_on = _without_frames(tap.capture().conversations)
-        connected, ran = scene.connected or opened.done, scene.ran
+        connected, ran = scene.connected or is_open, scene.ran
         if trick == "bytes behind the answer":
             # Who went on with the login in order was not deceived.
             connected = scene.connected and scene.mechanism is None
             ran = scene.ran and connected
         elif trick in {*IN_THE_MIDDLE, PASSED_ON}:
             ran = any(STATEMENT in own.text for talk in passed_on for own in talk.statements)
-        words = (opened if not opened.done else said).words
         return scene, Attack(
             trick=trick,
             over=over,
@@ -299,8 +295,8 @@ class _Driver:
             connected=connected,
             ran=ran,
             in_clear=scene.in_clear,
-            repeats_error=PLANTED in words,
-            words=words,
+            repeats_error=PLANTED in answer.words,
+            words=answer.words,
             messages=tuple(scene.messages),
             conversations=passed_on,
         )
@@ -317,10 +313,10 @@ class _Driver:
         self._place.wire.through = self._place.endpoint
         try:
             with _Restarting(lambda: self._started(strict, changing)) as adapter:
-                if not _connect(adapter, say=False)[0].done:
+                if not _connect(adapter, say=False)[0]:
                     return None
                 changing.write_bytes(states.nobody.ca_file.read_bytes())
-                return not _connect(adapter, say=False)[0].done
+                return not _connect(adapter, say=False)[0]
         except RefusedWord:
             return None
 
@@ -346,14 +342,15 @@ class _Restarting:
         self._adapter.end()
 
 
-def _connect(adapter: _Restarting, *, say: bool) -> tuple[Answer, Answer]:
-    """Open a connection, say the statement, close: what is answered to the first two."""
+def _connect(adapter: _Restarting, *, say: bool) -> tuple[bool, Answer]:
+    """Open a connection, say the statement, close: whether it was opened, and the last answer before that."""
     usable = adapter.usable()
-    opened = usable.open()
-    said = usable.say() if opened.done and say else Answer()
+    opened = answer = usable.open()
+    if opened.done and say:
+        answer = usable.say()
     if opened.done and usable.is_usable:
         usable.close()
-    return opened, said
+    return opened.done, answer
 
 
 def _without_frames(conversations: Sequence[Conversation]) -> tuple[Conversation, ...]:
@@ -375,7 +372,8 @@ def facts(words: Sequence[WordRow]) -> dict[str, object]:
     talks = [
         talk for word in words for met in word.met if met.server == "right" for talk in met.conversations
     ]
-    handshake = next((talk.tls for talk in talks if talk.tls is not None and talk.tls.finished), None)
+    begun = [talk.tls for talk in talks if talk.tls is not None]
+    handshake = next((tls for tls in begun if tls.finished), None)
     own = next((word.statements_on_connect for word in words if word.statements_on_connect is not None), None)
     known: dict[str, object] = {"statements_on_connect": own}
     if handshake is not None:
@@ -388,7 +386,7 @@ def facts(words: Sequence[WordRow]) -> dict[str, object]:
             "hello_retry": handshake.hello_retry,
             "server_name": hello.server_name,
             "application_protocols": hello.protocols,
-            "offers_session": any(talk.tls.hello.offers_session for talk in talks if talk.tls is not None),
+            "offers_session": any(tls.hello.offers_session for tls in begun),
         }
     return known
 

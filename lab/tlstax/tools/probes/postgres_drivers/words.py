@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tlstax.study.driver_catalogue import DRIVERS, Driver
+from tlstax.study.driver_catalogue import DRIVERS
 
 Meaning = Literal[
     "nothing",
@@ -108,7 +108,7 @@ def _own(meaning: Meaning, **options: str) -> Word:
     return Word(meaning, written, options=options)
 
 
-def _pgjdbc(name: str) -> Iterator[Word]:
+def _pgjdbc(*, has_newer: bool) -> Iterator[Word]:
     """Version 42.2 has the six and a factory alone."""
     yield from _modes("sslmode=")
     yield Word(
@@ -116,18 +116,18 @@ def _pgjdbc(name: str) -> Iterator[Word]:
         "sslmode=verify-full sslfactory=…DefaultJavaSSLFactory",
         options={"sslmode": "verify-full", "sslfactory": "org.postgresql.ssl.DefaultJavaSSLFactory"},
     )
-    if DRIVERS[name].begins_tls:
+    if has_newer:
         yield _own("bound", sslmode="require", channelBinding="require")
         yield _own("scram", sslmode="require", requireAuth="scram-sha-256")
         yield _own("direct", sslmode="verify-full", sslrootcert=AUTHORITIES, sslNegotiation="direct")
 
 
-def _pg8000(_: str) -> Iterator[Word]:
-    yield Word("disable", "ssl_context=False", "off")
-    yield Word("require", "ssl_context=True", "required")
-    yield Word("verify-ca", "ssl_context with CERT_REQUIRED", "on", "ca")
-    yield Word("verify-full", "ssl_context with check_hostname", "on")
-
+_PG8000 = (
+    Word("disable", "ssl_context=False", "off"),
+    Word("require", "ssl_context=True", "required"),
+    Word("verify-ca", "ssl_context with CERT_REQUIRED", "on", "ca"),
+    Word("verify-full", "ssl_context with check_hostname", "on"),
+)
 
 _OF_NODE = (
     Word("verify-ca", "ssl: { ca, checkServerIdentity }", "on", "ca"),
@@ -137,87 +137,88 @@ _OF_NODE = (
 """What both drivers for Node.js hand to its TLS."""
 
 
-def _node_postgres(_: str) -> Iterator[Word]:
-    yield Word("disable", "ssl: false", "off")
-    yield Word("require", "ssl: { rejectUnauthorized: false }", "on", "none")
-    yield from _OF_NODE
-    yield Word("system", "ssl: true", "required")
-    yield Word(
+_NODE_POSTGRES = (
+    Word("disable", "ssl: false", "off"),
+    Word("require", "ssl: { rejectUnauthorized: false }", "on", "none"),
+    *_OF_NODE,
+    Word("system", "ssl: true", "required"),
+    Word(
         "bound",
         "ssl: { rejectUnauthorized: false }, enableChannelBinding: true",
         "on",
         "none",
         options={"enableChannelBinding": "true"},
+    ),
+)
+
+_POSTGRES_JS = (
+    Word("disable", "ssl: false", "off"),
+    Word("allow", 'ssl: "allow"', options={"ssl": "allow"}),
+    Word("prefer", 'ssl: "prefer"', options={"ssl": "prefer"}),
+    Word("require", 'ssl: "require"', "required"),
+    *_OF_NODE,
+    Word("system", 'ssl: "verify-full"', options={"ssl": "verify-full"}),
+)
+
+_ASYNCPG = (
+    *_modes("ssl="),
+    Word(
+        "direct",
+        "ssl=verify-full direct_tls=True",
+        options={"sslmode": "verify-full", "sslrootcert": AUTHORITIES, "direct_tls": "true"},
+    ),
+)
+
+
+def _tokio_postgres(*, nothing: str, chain: str, file: str, machine: str) -> tuple[Word, ...]:
+    """Its own words say whether TLS is spoken, and how it begins; what is verified is the TLS library's.
+
+    That is what a program says to the library to verify nothing, the chain alone, by a file of authorities,
+    or by those of the machine.
+    """
+    return (
+        _own("disable", sslmode="disable"),
+        _own("prefer", sslmode="prefer"),
+        Word("require", f"sslmode=require, {nothing}", "on", "none"),
+        Word("verify-ca", f"sslmode=require, {chain}", "on", "ca"),
+        Word("verify-full", f"sslmode=require, {file}", "on"),
+        Word("direct", f"sslmode=require sslnegotiation=direct, {file}", "on", direct=True),
+        Word("system", f"sslmode=require, {machine}", "required"),
+        Word(
+            "bound",
+            f"sslmode=require channel_binding=require, {nothing}",
+            "on",
+            "none",
+            options={"channel_binding": "require"},
+        ),
     )
 
 
-def _postgres_js(_: str) -> Iterator[Word]:
-    yield Word("disable", "ssl: false", "off")
-    yield Word("allow", 'ssl: "allow"', options={"ssl": "allow"})
-    yield Word("prefer", 'ssl: "prefer"', options={"ssl": "prefer"})
-    yield Word("require", 'ssl: "require"', "required")
-    yield from _OF_NODE
-    yield Word("system", 'ssl: "verify-full"', options={"ssl": "verify-full"})
-
-
-def _asyncpg(_: str) -> Iterator[Word]:
-    yield from _modes("ssl=")
-    options = {"sslmode": "verify-full", "sslrootcert": AUTHORITIES, "direct_tls": "true"}
-    yield Word("direct", "ssl=verify-full direct_tls=True", options=options)
-
-
-@dataclass(frozen=True)
-class _Library:
-    """What a program says to the TLS library that it hands to tokio-postgres, to verify each of these."""
-
-    nothing: str
-    chain: str
-    file: str
-    machine: str
-
-
-_RUSTLS = _Library(
-    nothing="a ServerCertVerifier that takes all",
-    chain="a ServerCertVerifier without the host",
-    file="with_root_certificates",
-    machine="rustls_native_certs",
-)
-_NATIVE_TLS = _Library(
-    nothing="danger_accept_invalid_certs(true)",
-    chain="danger_accept_invalid_hostnames(true)",
-    file="add_root_certificate",
-    machine="TlsConnector::new",
-)
-_OPENSSL = _Library(
-    nothing="SslVerifyMode::NONE",
-    chain="set_verify_hostname(false)",
-    file="set_ca_file",
-    machine="SslConnector::builder",
-)
-
-
-def _tokio_postgres(library: _Library) -> Iterator[Word]:
-    """Its own words say whether TLS is spoken, and how it begins; what is verified is the library's."""
-    yield _own("disable", sslmode="disable")
-    yield _own("prefer", sslmode="prefer")
-    yield Word("require", f"sslmode=require, {library.nothing}", "on", "none")
-    yield Word("verify-ca", f"sslmode=require, {library.chain}", "on", "ca")
-    yield Word("verify-full", f"sslmode=require, {library.file}", "on")
-    yield Word("direct", f"sslmode=require sslnegotiation=direct, {library.file}", "on", direct=True)
-    yield Word("system", f"sslmode=require, {library.machine}", "required")
-    yield Word(
-        "bound",
-        f"sslmode=require channel_binding=require, {library.nothing}",
-        "on",
-        "none",
-        options={"channel_binding": "require"},
-    )
-
-
-def _sqlx(_: str) -> Iterator[Word]:
-    yield from _modes("sslmode=")
-    yield _own("system", sslmode="verify-full")
-
+_BY_PRODUCT: Mapping[str, tuple[Word, ...]] = {
+    "pg8000": _PG8000,
+    "node-postgres": _NODE_POSTGRES,
+    "postgres.js": _POSTGRES_JS,
+    "asyncpg": _ASYNCPG,
+    "tokio-postgres": _tokio_postgres(
+        nothing="a ServerCertVerifier that takes all",
+        chain="a ServerCertVerifier without the host",
+        file="with_root_certificates",
+        machine="rustls_native_certs",
+    ),
+    "tokio-postgres (native-tls)": _tokio_postgres(
+        nothing="danger_accept_invalid_certs(true)",
+        chain="danger_accept_invalid_hostnames(true)",
+        file="add_root_certificate",
+        machine="TlsConnector::new",
+    ),
+    "tokio-postgres (OpenSSL)": _tokio_postgres(
+        nothing="SslVerifyMode::NONE",
+        chain="set_verify_hostname(false)",
+        file="set_ca_file",
+        machine="SslConnector::builder",
+    ),
+    "SQLx (PostgreSQL)": (*_modes("sslmode="), _own("system", sslmode="verify-full")),
+}
 
 _OLD_LIBPQ = ("bookworm",)
 """Suites whose libpq is older than 16."""
@@ -225,21 +226,8 @@ _OLD_LIBPQ = ("bookworm",)
 
 def words_of(name: str) -> tuple[Word, ...]:
     """All that this driver is told, one after the other: nothing first."""
-    return (NOTHING_SAID, *_own_words(name, DRIVERS[name]))
-
-
-def _own_words(name: str, driver: Driver) -> Iterator[Word]:
-    own = {
-        "pgjdbc": _pgjdbc,
-        "pg8000": _pg8000,
-        "node-postgres": _node_postgres,
-        "postgres.js": _postgres_js,
-        "asyncpg": _asyncpg,
-        "tokio-postgres": lambda _: _tokio_postgres(_RUSTLS),
-        "tokio-postgres (native-tls)": lambda _: _tokio_postgres(_NATIVE_TLS),
-        "tokio-postgres (OpenSSL)": lambda _: _tokio_postgres(_OPENSSL),
-        "SQLx (PostgreSQL)": _sqlx,
-    }.get(driver.product)
-    if own is not None:
-        return own(name)
-    return _libpq(has_newer=not driver.debian or driver.debian_suite not in _OLD_LIBPQ)
+    driver = DRIVERS[name]
+    if driver.product == "pgjdbc":
+        return (NOTHING_SAID, *_pgjdbc(has_newer=driver.begins_tls))
+    has_newer = not driver.debian or driver.debian_suite not in _OLD_LIBPQ
+    return (NOTHING_SAID, *(_BY_PRODUCT.get(driver.product) or _libpq(has_newer=has_newer)))
