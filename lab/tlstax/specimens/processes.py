@@ -126,6 +126,28 @@ def start(launch: Launch, before_exec: Callable[[int], None] | None = None) -> s
     return child
 
 
+def ran(
+    command: Sequence[str | Path],
+    environment: Mapping[str, str] | None = None,
+    *,
+    timeout_s: float = 60.0,
+    typed: str | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a small program to its end; `typed` is its standard input, else that is ours.
+
+    Raises OSError where it cannot be executed, subprocess.TimeoutExpired where it does not end in time.
+    """
+    return subprocess.run(
+        command,
+        input=typed,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout_s,
+        env=environment,
+    )
+
+
 def put_first(pid: int) -> None:
     """Let the process run as soon as it is woken, before all others that want its processor (sched(7)).
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -239,18 +238,12 @@ def _runs(pid: int) -> bool:
 
 def told_version(kept: Kept) -> str:
     """What the specimen's program prints of its version. MachineFault where it does not run."""
-    done = ran(own_command(kept, kept.program, [VERSION_OPTION[kept.manifest.recipe.name]]))
+    command = own_command(kept, kept.program, [VERSION_OPTION[kept.manifest.recipe.name]])
+    done = processes.ran(processes.mortal(command), typed="")
     said = (done.stdout + done.stderr).strip()
     if done.returncode != 0:
         raise MachineFault(f"{kept.program} does not run ({said[-200:] or 'no message'})")
     return said
-
-
-def ran(command: Sequence[str], typed: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a small tool of a specimen to its end; `typed` is its standard input."""
-    return subprocess.run(
-        processes.mortal(command), input=typed, capture_output=True, text=True, check=False, timeout=30
-    )
 
 
 @dataclass(frozen=True)
