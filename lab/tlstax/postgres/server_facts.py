@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tlstax.postgres import hba, settings
-from tlstax.postgres.database import PostgresDatabase, apart
+from tlstax.postgres.database import apart, named_database
 from tlstax.results.inspection import TRUST_BEHIND
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
@@ -43,16 +43,15 @@ def connection_limits(database: Database) -> ConnectionLimits:
     ordinary account is not told what others' processes are: any of them that is somebody's and in a database
     is taken for a connection.
     """
-    name = database.name if isinstance(database, PostgresDatabase) else None
     asked = (
         "SELECT (SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user),"  # noqa: S608
         " COUNT(*) FILTER (WHERE usename = session_user), d.datconnlimit,"
         " COUNT(*) FILTER (WHERE datid = d.oid), COUNT(pid)"
         " FROM pg_database d LEFT JOIN pg_stat_activity ON datid IS NOT NULL AND usesysid IS NOT NULL"
         " AND COALESCE(backend_type, 'client backend') = 'client backend'"
-        f" WHERE d.datname = {'%s' if name else 'current_database()'} GROUP BY d.oid, d.datconnlimit"
+        f" WHERE d.datname = {named_database(database)} GROUP BY d.oid, d.datconnlimit"
     )
-    found = answers.row(apart(database), asked, *([name] if name else []), columns=5)
+    found = answers.row(apart(database), asked, columns=5)
     role, of_role, of_database, in_database, in_use = map(answers.number, found)
     bounds = [(own, used) for own, used in ((role, of_role), (of_database, in_database)) if own >= 0]
     own, used = min(bounds, key=lambda bound: bound[0] - bound[1], default=(0, 0))

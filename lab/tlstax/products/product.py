@@ -14,16 +14,14 @@ from pathlib import Path
 from typing import Protocol
 
 from tlstax.contract import Account, Job, StreamTerms, TcpEndpoint
-from tlstax.records.trial import ConnectionsSeen, TableState
+from tlstax.records.trial import ConnectionsSeen
 from tlstax.sql.answering import Answering, Listener
 from tlstax.sql.credentials import Credentials
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.facts import ConnectionLimits, Identity, Terms, TlsFacts, Traffic
-from tlstax.sql.ownership import PRIVATE, Mark
-from tlstax.sql.table_rows import TableContent
+from tlstax.sql.tables import Tables
 from tlstax.study.client_kinds import Copied
 from tlstax.study.product import ProductName
-from tlstax.study.workloads import Shape
 
 
 class Databases(Protocol):
@@ -84,51 +82,6 @@ class Status(Protocol):
 
     def traffic(self, connection: Database) -> Traffic:
         """How many statements the server has had of everybody. Raises MachineFault."""
-        ...
-
-
-class Tables(Protocol):
-    """The tables that workloads work on. All functions that ask the server raise SqlError."""
-
-    def prepare(  # noqa: PLR0913 (the last three have a default)
-        self,
-        database: Database,
-        name: str,
-        content: TableContent,
-        *,
-        mark: Mark = PRIVATE,
-        progress: Callable[[str], None] | None = None,
-        between: Callable[[], None] = ...,
-    ) -> int:
-        """Make and fill it, or reuse an equal one of ours that is there; its row count."""
-        ...
-
-    def drop(self, database: Database, name: str) -> None:
-        """Drop it if it is there."""
-        ...
-
-    def state(self, database: Database, name: str, shape: Shape) -> TableState:
-        """What it holds."""
-        ...
-
-    def expected(self, name: str, content: TableContent) -> TableState:
-        """What it must hold."""
-        ...
-
-    def keep_copy(self, database: Database, name: str, shape: Shape, mark: Mark = PRIVATE) -> None:
-        """A copy of it beside it, from which it can be put back."""
-        ...
-
-    def put_back(self, database: Database, name: str) -> None:
-        """Make it equal to its kept copy."""
-        ...
-
-    def write_changed_pages(self, database: Database, table: str) -> None:
-        """Have its changed pages written; nothing where the account may not do so."""
-        ...
-
-    def is_purging(self, database: Database) -> bool:
-        """Whether the server still clears away what was changed; False where the account may not ask."""
         ...
 
 
@@ -412,7 +365,7 @@ def _mysql(name: ProductName) -> Product:
         name=name,
         database=database,
         status=status,
-        table=table,
+        table=table.MYSQL_TABLES,
         server_facts=server_facts,
         server_tls=server_tls,
         accounts=accounts,
@@ -441,7 +394,7 @@ def _postgresql(name: ProductName) -> Product:
         name=name,
         database=database,
         status=status,
-        table=table,
+        table=table.POSTGRES_TABLES,
         server_facts=server_facts,
         server_tls=server_tls,
         accounts=accounts,

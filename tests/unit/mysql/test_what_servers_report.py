@@ -8,10 +8,11 @@ import pytest
 from pymysql.err import InterfaceError, MySQLError, OperationalError
 
 from fake_database import FakeDatabase
-from tlstax.mysql import ownership_table, server_facts, server_tls, status, table
+from tlstax.mysql import ownership_table, server_facts, server_tls, status
 from tlstax.mysql.database import error_number, raising_sql_errors
 from tlstax.mysql.ownership_table import Entry
 from tlstax.mysql.status import read_settled_status, read_status
+from tlstax.mysql.table import MYSQL_TABLES
 from tlstax.sql.answers import Malformed
 from tlstax.sql.database import SqlError
 from tlstax.sql.facts import Identity
@@ -33,13 +34,13 @@ REFUSED = SqlError(1227, "Access denied; you need the SUPER privilege")
     ],
 )
 def test_a_purge_is_seen_in_the_report_of_innodb(report: str, is_purging: bool) -> None:
-    assert table.is_purging(FakeDatabase(("InnoDB", "", report))) is is_purging
+    assert MYSQL_TABLES.is_purging(FakeDatabase(("InnoDB", "", report))) is is_purging
 
 
 def test_an_account_that_may_not_ask_innodb_does_not_wait_for_it() -> None:
-    assert not table.is_purging(FakeDatabase(error=REFUSED))
+    assert not MYSQL_TABLES.is_purging(FakeDatabase(error=REFUSED))
     refusing = FakeDatabase(error=REFUSED)
-    table.write_changed_pages(refusing, "t")
+    MYSQL_TABLES.write_changed_pages(refusing, "t")
     assert refusing.statements == ["FLUSH TABLES `t` FOR EXPORT"]
 
 
