@@ -24,7 +24,6 @@ import pytest
 from tlstax.contract import Account, Job, TcpEndpoint, TlsOff
 from tlstax.postgres import (
     accounts,
-    answering,
     connection_log,
     database,
     login_log,
@@ -211,7 +210,7 @@ def test_reading_and_asking_change_nothing_that_is_counted(admin: PostgresDataba
         server_facts.version_and_limit(admin)
         server_facts.connection_limits(admin)
         server_tls.facts(admin)
-        answering.identity(admin, None)
+        server_facts.answering(admin, None)
         status.traffic(admin)
     assert grown(before, status.read_settled_status(admin, 1), "xact_commit", "tup_returned") == (0, 0)
 
@@ -457,7 +456,7 @@ def test_a_setting_that_is_overridden_is_the_machines_fault(
 
 def test_a_server_says_what_it_is(server: Started, admin: PostgresDatabase) -> None:
     listener = find_listener(server.process.pid, server.port)
-    found = answering.identity(admin, listener)
+    found = server_facts.answering(admin, listener)
     assert found.pid == server.process.pid
     assert found.listening_port == server.port
     assert found.data_directory == str((server.directory / "data").resolve())

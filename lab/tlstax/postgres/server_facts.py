@@ -16,6 +16,7 @@ from tlstax.postgres import hba, settings
 from tlstax.postgres.database import apart, named_database
 from tlstax.results.inspection import TRUST_BEHIND
 from tlstax.sql import answers
+from tlstax.sql.answering import Answering, Listener, answered
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.facts import ConnectionLimits, Identity
 from tlstax.support.errors import MachineFault
@@ -29,6 +30,17 @@ _RESERVED: Final = ("superuser_reserved_connections", "reserved_connections")
 def version(database: Database) -> str:
     """Its name and version, such as "PostgreSQL 18.4"."""
     return f"PostgreSQL {answers.row(apart(database), 'SHOW server_version', columns=1)[0]}"
+
+
+def answering(database: Database, listener: Listener | None) -> Answering:
+    """Who answers on this connection; `listener` is the socket that its clients are sent to.
+
+    The process is the postmaster, which listens; those that serve connections are its children. Raises
+    SqlError as well where the account may not be told where its data are.
+    """
+    server = apart(database)
+    (directory,) = answers.row(server, "SHOW data_directory", columns=1)
+    return answered(server, listener, version(server), str(directory))
 
 
 def version_and_limit(database: Database) -> tuple[str, int]:

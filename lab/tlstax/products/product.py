@@ -100,6 +100,10 @@ class ServerFacts(Protocol):
         """Which server this is, and of which cluster."""
         ...
 
+    def answering(self, database: Database, listener: Listener | None) -> Answering:
+        """Who answers on this connection; `listener` is the socket that its clients are sent to."""
+        ...
+
     def connection_limits(self, database: Database) -> ConnectionLimits:
         """How many connections the server and this account may have, and how many there are."""
         ...
@@ -313,14 +317,6 @@ class LoginLog(Protocol):
         ...
 
 
-class Identifying(Protocol):
-    """Which server a connection ends at."""
-
-    def identity(self, database: Database, listener: Listener | None) -> Answering:
-        """Who answers; `listener` is the socket that its clients are sent to. Raises SqlError."""
-        ...
-
-
 @dataclass(frozen=True)
 class Product:
     """The modules by which servers of a product are asked.
@@ -336,7 +332,6 @@ class Product:
     server_tls: ServerTls
     accounts: Accounts
     connection_log: ConnectionLog
-    answering: Identifying
     streams: Streams
     login_log: LoginLog | None = None
 
@@ -351,7 +346,6 @@ def _mysql(name: ProductName) -> Product:
     """MySQL and MariaDB: one protocol, and statements that either understands or that say which is which."""
     from tlstax.mysql import (  # noqa: PLC0415 (others are not imported where this one is measured)
         accounts,
-        answering,
         connection_log,
         database,
         server_facts,
@@ -370,7 +364,6 @@ def _mysql(name: ProductName) -> Product:
         server_tls=server_tls,
         accounts=accounts,
         connection_log=connection_log,
-        answering=answering,
         streams=streams,
     )
 
@@ -379,7 +372,6 @@ def _postgresql(name: ProductName) -> Product:
     """PostgreSQL, 10 on."""
     from tlstax.postgres import (  # noqa: PLC0415 (others are not imported where this one is measured)
         accounts,
-        answering,
         connection_log,
         database,
         login_log,
@@ -399,7 +391,6 @@ def _postgresql(name: ProductName) -> Product:
         server_tls=server_tls,
         accounts=accounts,
         connection_log=connection_log,
-        answering=answering,
         streams=streams,
         login_log=login_log,
     )

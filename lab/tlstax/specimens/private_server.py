@@ -210,7 +210,7 @@ class PrivateServer(Server):
         It is this very connection that is asked, so that counters read over it are known to be that
         process's. Raises SqlError when the server does not answer.
         """
-        return self._product.answering.identity(database, self._listener)
+        return self._product.server_facts.answering(database, self._listener)
 
     def demands_certificate(self, database: Database, user: str) -> bool | None:
         """Whether this user is let in only with a certificate."""
