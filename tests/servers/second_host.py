@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tlstax.network.paths.route import Span
+from tlstax.network.distance.opening import Span
 from tlstax.network.paths.ssh import new_ssh_key
 from tlstax.specimens.processes import mortal
 

@@ -17,8 +17,7 @@ from processes import family, lives
 
 import tlstax
 from tlstax.checks.network import longest_ms, shortest_ms
-from tlstax.network.distance.opening import open_span
-from tlstax.network.paths.route import Span
+from tlstax.network.distance.opening import Span, open_span
 from tlstax.specimens.processes import identity_of
 from tlstax.specimens.sessions import Session
 from tlstax.stats.histograms import decode
@@ -27,7 +26,7 @@ from tlstax.support.errors import MachineFault
 
 HOLDING = """
 import subprocess, sys, time
-from tlstax.network.distance.opening import open_span
+from tlstax.network.distance.opening import Span, open_span
 from tlstax.specimens.processes import mortal
 from tlstax.specimens.sessions import open_session
 

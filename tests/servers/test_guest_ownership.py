@@ -19,9 +19,10 @@ from test_guest_server import SMALL, as_owner
 from tlstax.external import access as external_access
 from tlstax.external.access import AccessOptions, ExternalAccess
 from tlstax.external.server import ExternalServer
-from tlstax.mysql import ownership_table, schema, server_facts
+from tlstax.mysql import schema, server_facts
 from tlstax.mysql import session as sessions
 from tlstax.mysql.database import MySqlDatabase
+from tlstax.mysql.ownership_table import OwnershipTable
 from tlstax.mysql.session import NamedLock, SchemaLock
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.sessions import Session
@@ -463,17 +464,17 @@ def test_only_the_connection_that_took_a_lock_and_holds_it_is_ended(house: House
     lock = NamedLock("tlstax-test")
     with house.as_eve() as eves, house.as_eve() as again, closing(as_ann(house)) as anns:
         assert lock.take(eves)
-        number = lock._holder
+        number = lock.taken_by
         for holder, other in ((eves, again), (anns, again), (anns, anns)):
             eves.rows("DO RELEASE_LOCK('tlstax-test')")
             holder.rows("DO GET_LOCK('tlstax-test', 1)")
-            lock._holder = other.number
+            lock.taken_by = other.number
             lock.end_holder(again)
             for connection in (eves, again, anns):
                 connection.rows("DO 0")
         anns.rows("DO RELEASE_ALL_LOCKS()")
         assert lock.take(eves, 1)
-        assert lock._holder == number
+        assert lock.taken_by == number
         lock.end_holder(again)
         with pytest.raises(SqlError):
             eves.rows("DO 0")
@@ -499,7 +500,7 @@ def test_a_damaged_key_is_named_and_nothing_is_made(
 def test_what_is_interrupted_before_the_records_first_entry_leaves_no_record(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add, interrupted = ownership_table.add, []
+    add, interrupted = OwnershipTable.add, []
 
     def first_time(*entry: Any) -> None:
         if not interrupted:
@@ -507,7 +508,7 @@ def test_what_is_interrupted_before_the_records_first_entry_leaves_no_record(
             raise Interrupted
         add(*entry)
 
-    monkeypatch.setattr(ownership_table, "add", first_time)
+    monkeypatch.setattr(OwnershipTable, "add", first_time)
     with pytest.raises(Interrupted):
         ExternalServer.open(house.access)
     assert interrupted

@@ -24,7 +24,6 @@ import pytest
 from tlstax.contract import Account, Job, TcpEndpoint, TlsOff
 from tlstax.postgres import (
     accounts,
-    answering,
     connection_log,
     database,
     login_log,
@@ -32,9 +31,9 @@ from tlstax.postgres import (
     server_tls,
     settings,
     status,
-    table,
 )
 from tlstax.postgres.database import PostgresDatabase, SqlError
+from tlstax.postgres.table import COLUMNS, POSTGRES_TABLES
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import Certificates
 from tlstax.sql.answering import find_listener
@@ -183,7 +182,7 @@ SBTEST = TableContent(rows=3_000, seed=4)
 
 def test_settled_counts_are_exactly_what_clients_did(server: Started, admin: PostgresDatabase) -> None:
     """7 logins, each with 4 selects, an insert of 2 rows and an update, and 3 of them with a delete."""
-    table.prepare(admin, "counted", SBTEST)
+    POSTGRES_TABLES.prepare(admin, "counted", SBTEST)
     before = status.read_settled_status(admin, 1)
     clients = [server.load() for _ in range(7)]
     assert status.connected(status.read_status(admin)) == status.connected(before) + 7
@@ -211,14 +210,14 @@ def test_reading_and_asking_change_nothing_that_is_counted(admin: PostgresDataba
         server_facts.version_and_limit(admin)
         server_facts.connection_limits(admin)
         server_tls.facts(admin)
-        answering.identity(admin, None)
+        server_facts.answering(admin, None)
         status.traffic(admin)
     assert grown(before, status.read_settled_status(admin, 1), "xact_commit", "tup_returned") == (0, 0)
 
 
 def test_own_statements_are_counted_before_the_next_reading(admin: PostgresDatabase) -> None:
     """What the laboratory does in the load's database between two trials falls into neither."""
-    table.prepare(admin, "counted", SBTEST)
+    POSTGRES_TABLES.prepare(admin, "counted", SBTEST)
     admin.rows("SELECT COUNT(*) FROM counted")
     before = status.read_settled_status(admin, 1)
     time.sleep(1.2)
@@ -260,41 +259,41 @@ def test_a_table_is_filled_known_again_and_put_back(
     content = answers_of((100_000, 1_000), 7) if shape == "answers" else TableContent(rows, 7, shape)
     name = f"t_{shape}"
     said: list[str] = []
-    assert table.prepare(admin, name, content, progress=said.append) == content.rows
-    assert table.prepare(admin, name, content, progress=said.append) == content.rows
+    assert POSTGRES_TABLES.prepare(admin, name, content, progress=said.append) == content.rows
+    assert POSTGRES_TABLES.prepare(admin, name, content, progress=said.append) == content.rows
     assert len(said) == 1, "it is used again"
-    wanted = table.expected(name, content)
-    assert table.state(admin, name, shape) == wanted
-    table.keep_copy(admin, name, shape)
+    wanted = POSTGRES_TABLES.expected(name, content)
+    assert POSTGRES_TABLES.state(admin, name, shape) == wanted
+    POSTGRES_TABLES.keep_copy(admin, name, shape)
     with server.load() as load:
         if shape != "answers":
             column = {"sbtest": "k", "people": "id", "words": "word", "bodies": "body"}[shape]
             load.rows(f"INSERT INTO {name} ({column}) VALUES (17)")  # noqa: S608
         else:
             load.rows(f"DELETE FROM {name} WHERE id IN (SELECT MIN(id) FROM {name})")  # noqa: S608
-        assert table.state(admin, name, shape) != wanted
-    table.put_back(admin, name)
-    assert table.state(admin, name, shape) == wanted
-    if table.COLUMNS[shape].has_identity:
+        assert POSTGRES_TABLES.state(admin, name, shape) != wanted
+    POSTGRES_TABLES.put_back(admin, name)
+    assert POSTGRES_TABLES.state(admin, name, shape) == wanted
+    if "IDENTITY" in COLUMNS[shape].definition:
         with server.load() as load:
             column = {"sbtest": "k", "words": "word", "bodies": "body"}[shape]
             added = load.rows(f"INSERT INTO {name} ({column}) VALUES (17) RETURNING id")  # noqa: S608
         assert added == [(content.rows + 1,)], "ids go on where they went on in the trial before"
-        table.prepare(admin, name, content, progress=said.append)
+        POSTGRES_TABLES.prepare(admin, name, content, progress=said.append)
         assert len(said) == 2, "what a client changed is filled anew"
 
 
 def test_large_values_are_kept_as_they_are_sent(admin: PostgresDatabase) -> None:
     content = answers_of((50_000,), 3)
-    table.prepare(admin, "large", content)
+    POSTGRES_TABLES.prepare(admin, "large", content)
     ((stored,),) = admin.rows("SELECT MIN(pg_column_size(answer)) FROM large")
     assert stored == 50_000, "it was compressed"
 
 
 def test_a_settled_table_leaves_readers_nothing_to_write(server: Started, admin: PostgresDatabase) -> None:
-    table.prepare(admin, "settled", TableContent(rows=5_000, seed=2))
-    table.keep_copy(admin, "settled", "sbtest")
-    table.put_back(admin, "settled")
+    POSTGRES_TABLES.prepare(admin, "settled", TableContent(rows=5_000, seed=2))
+    POSTGRES_TABLES.keep_copy(admin, "settled", "sbtest")
+    POSTGRES_TABLES.put_back(admin, "settled")
     ((before,),) = admin.apart.rows("SELECT pg_current_wal_insert_lsn() - '0/0'")
     with server.load() as load:
         load.rows("SELECT SUM(k) FROM settled")
@@ -307,17 +306,17 @@ def test_a_settled_table_leaves_readers_nothing_to_write(server: Started, admin:
     assert (
         float(admin.apart.rows("SELECT pg_current_wal_insert_lsn() - '0/0'")[0][0]) - float(before) < 20_000
     )
-    assert not table.is_purging(admin)
+    assert not POSTGRES_TABLES.is_purging(admin)
 
 
 def test_a_table_of_somebody_else_is_left_alone(admin: PostgresDatabase) -> None:
     admin.rows("CREATE TABLE theirs (id integer)")
     with pytest.raises(UserMistake, match="theirs that tlstax did not make"):
-        table.prepare(admin, "theirs", SBTEST)
+        POSTGRES_TABLES.prepare(admin, "theirs", SBTEST)
     assert admin.rows("SELECT COUNT(*) FROM theirs") == [(0,)]
     mark = Mark("this run", lambda comment: comment in {"this run", ""})
-    table.prepare(admin, "theirs", SBTEST, mark=mark)
-    assert table.state(admin, "theirs", "sbtest") == table.expected("theirs", SBTEST)
+    POSTGRES_TABLES.prepare(admin, "theirs", SBTEST, mark=mark)
+    assert POSTGRES_TABLES.state(admin, "theirs", "sbtest") == POSTGRES_TABLES.expected("theirs", SBTEST)
 
 
 @pytest.mark.parametrize("iterations", [4096, 9000])
@@ -334,7 +333,7 @@ def test_each_method_proves_its_account(
             server.login_over_tls(user, "wrong")
         assert database.is_access_denied(refused.value)
     if method != accounts.CERTIFICATE:
-        table.prepare(admin, "counted", SBTEST)
+        POSTGRES_TABLES.prepare(admin, "counted", SBTEST)
         with server.login(user, password) as client:
             client.rows("INSERT INTO counted (k) VALUES (1)")
             client.rows("TRUNCATE TABLE counted")
@@ -457,7 +456,7 @@ def test_a_setting_that_is_overridden_is_the_machines_fault(
 
 def test_a_server_says_what_it_is(server: Started, admin: PostgresDatabase) -> None:
     listener = find_listener(server.process.pid, server.port)
-    found = answering.identity(admin, listener)
+    found = server_facts.answering(admin, listener)
     assert found.pid == server.process.pid
     assert found.listening_port == server.port
     assert found.data_directory == str((server.directory / "data").resolve())

@@ -305,7 +305,7 @@ def test_a_tls_library_of_another_abi_is_refused(session: Session) -> None:
 
 RUN_A_SERVER = """
 import sys, time
-from tlstax.mysql import answering
+from tlstax.mysql import server_facts
 from tlstax.sql.credentials import new_credentials
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.server_process import ServerProcess

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tlstax.mysql import table
+from tlstax.mysql.table import MYSQL_TABLES
 from tlstax.run.reset_data import TrialData
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.sql.database import Database, SqlError
@@ -85,10 +85,10 @@ def test_what_a_trial_changed_is_put_back(
 ) -> None:
     name, column = TABLES[shape], {"sbtest": "c", "people": "email"}[shape]
     unchanged = said(database, f"CHECKSUM TABLE {name}")
-    wanted = table.expected(name, CONTENTS[shape])
+    wanted = MYSQL_TABLES.expected(name, CONTENTS[shape])
     assert data.ready(database, CaseLevels.of(WRITING[shape])) == (wanted,)
     said(database, change.format(table=name, column=column))
-    assert table.state(database, name, shape) != wanted
+    assert MYSQL_TABLES.state(database, name, shape) != wanted
     assert data.ready(database, CaseLevels.of(WRITING[shape])) == (wanted,)
     assert said(database, f"CHECKSUM TABLE {name}") == unchanged
 
@@ -136,8 +136,8 @@ def test_both_products_hold_the_same_people(mysql: PrivateServer, mariadb: Priva
     for server in (mysql, mariadb):
         server.prepare_table(CONTENTS["people"])
         with closing(server.admin()) as opened:
-            states.append(table.state(opened, "people", "people"))
+            states.append(MYSQL_TABLES.state(opened, "people", "people"))
             said(opened, "DROP TABLE people")
             with pytest.raises(SqlError):
                 said(opened, "SELECT 1 FROM people")
-    assert states == [table.expected("people", CONTENTS["people"])] * 2
+    assert states == [MYSQL_TABLES.expected("people", CONTENTS["people"])] * 2

@@ -16,9 +16,8 @@ import pytest
 from second_host import PORT, sshd_at
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
-from tlstax.network.distance.opening import open_span
+from tlstax.network.distance.opening import Span, open_span
 from tlstax.network.paths.opening import obtain_path
-from tlstax.network.paths.route import Span
 from tlstax.observers.process import CpuClock
 from tlstax.records.trial import StoredRun
 from tlstax.specimens.private_server import PrivateServer

@@ -14,9 +14,8 @@ from lent_postgres import PASSWORD, Lent, as_owner, hosts_are, lent
 from second_host import PORT, sshd_at
 from test_guest_run import last_run
 
-from tlstax.network.distance.opening import open_span
+from tlstax.network.distance.opening import Span, open_span
 from tlstax.network.paths.opening import obtain_path
-from tlstax.network.paths.route import Span
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session

@@ -47,10 +47,10 @@ from typing import Literal
 from tlstax.external import workload_guard
 from tlstax.external.reading import Creation, Place, Reading, Refused
 from tlstax.external.workload_guard import guard_of
-from tlstax.products.external import ExternalProduct, Lock
+from tlstax.products.external import ExternalProduct
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
-from tlstax.sql.ownership import RECORD, Entry, Mark, Thing, not_ours
+from tlstax.sql.ownership import RECORD, Entry, Lock, Mark, Thing, not_ours
 from tlstax.study.workloads import KEPT
 from tlstax.support.directories import data_dir, ensure_directory
 from tlstax.support.errors import MachineFault, UserMistake
@@ -230,7 +230,7 @@ class Made:
     def __init__(self, product: ExternalProduct, name: str, owner: Ownership, node: str, warn: Warn) -> None:
         self._schema, self._owner, self._node, self._warn = name, owner, node, warn
         self._product, self._guard = product, guard_of(product)
-        self._schemas, self._records = product.schema, product.ownership_table
+        self._schemas, self._records = product.schema, product.ownership_table(name)
         self._run = secrets.token_hex(16)
         self._signs: dict[Thing, set[str]] = {}
         self._filled: set[Thing] = set()
@@ -270,9 +270,7 @@ class Made:
         record = Thing("TABLE", RECORD)
         self._filled.add(record)
         self.has_begun = self._is_bare = True
-        if not self._records.create(
-            database, self._schema, self._owner.comment(record.kind, RECORD, "record")
-        ):
+        if not self._records.create(database, self._owner.comment(record.kind, RECORD, "record")):
             self._filled.discard(record)
             self.has_begun = False
             raise self._is_busy()
@@ -301,10 +299,8 @@ class Made:
 
         Whoever interrupts us between making it and its first entry leaves an empty one, which is ours.
         """
-        has_entry = self._records.has(database, self._schema, self._run)
-        is_ours_and_empty = (
-            self._is_bare and has_entry is False and self._records.is_empty(database, self._schema)
-        )
+        has_entry = self._records.has(database, self._run)
+        is_ours_and_empty = self._is_bare and has_entry is False and self._records.is_empty(database)
         return True if is_ours_and_empty else has_entry
 
     def renew(self, database: Database, node: str | None = None) -> None:
@@ -464,7 +460,7 @@ class Made:
         Tables that are `kept` are used again.
         """
         open_steps: Counter[Thing] = Counter()
-        for step, kind, name, sign, proof in self._records.entries(database, self._schema):
+        for step, kind, name, sign, proof in self._records.entries(database):
             if kind not in self._schemas.KINDS or not self._owner.proves(proof, step, kind, name, sign):
                 continue
             thing = Thing(kind, name)
@@ -497,7 +493,7 @@ class Made:
 
     def _check_idle(self, database: Database) -> None:
         """UserMistake where a run is at work on another node of the cluster, whose lock is not seen here."""
-        busy_s = self._records.busy_elsewhere_s(database, self._schema, self._node)
+        busy_s = self._records.busy_elsewhere_s(database, self._node)
         if busy_s:
             minutes = math.ceil(busy_s / 60)
             raise self._is_busy(", on another node of the cluster", f" ({minutes} min if it was killed)")
@@ -511,9 +507,7 @@ class Made:
     def _left_by_another(self, database: Database, tables: Collection[str], *, named: bool) -> UserMistake:
         """These tables, and what the record among them names, are of a tlstax with another key, or none."""
         left = {Thing("TABLE", name) for name in tables}
-        for kind, name, sign in (
-            self._records.claimed_things(database, self._schema) if RECORD in tables else ()
-        ):
+        for kind, name, sign in self._records.claimed_things(database) if RECORD in tables else ():
             if kind in self._schemas.KINDS and sign and (kind != "TABLE" or looks_ours(sign)):
                 thing = Thing(kind, name)
                 left |= {thing} if self._schemas.sign(database, self._schema, thing) == sign else set()
@@ -577,7 +571,7 @@ class Made:
     def _write(self, database: Database, step: str, thing: Thing | None = None, sign: str = "") -> None:
         kind, name = (thing.kind, thing.name) if thing else ("", "")
         entry = Entry(step, kind, name, sign, self._owner.proof(step, kind, name, sign))
-        self._records.add(database, self._schema, self._run, self._node, entry)
+        self._records.add(database, self._run, self._node, entry)
         self._renewed_s = time.monotonic()
 
     def _created(self, worker: Database, statement: str, creation: Creation) -> bool:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeGuard
 
-from tlstax.contract import Account, Endpoint, Job
+from tlstax.contract import Account, Endpoint
 from tlstax.external import conditions, made, workload_guard
 from tlstax.external import connection as external_connection
 from tlstax.external import failures as external_failures
@@ -31,6 +31,7 @@ from tlstax.plan.elsewhere import Room
 from tlstax.products.external import external_product
 from tlstax.products.product import Product, product_named
 from tlstax.records.trial import Specimen
+from tlstax.specimens.server import Server
 from tlstax.sql.database import Database, GuardedDatabase, SqlError
 from tlstax.sql.ownership import several
 from tlstax.sql.table_rows import TableContent
@@ -69,7 +70,7 @@ def _unsaid(_: str) -> None:
     """Nobody listens."""
 
 
-class ExternalServer:
+class ExternalServer(Server):
     """A `Server` elsewhere; open one with `open`. Its `with` block ends by dropping what was created."""
 
     def __init__(
@@ -166,11 +167,6 @@ class ExternalServer:
         return tables_in(self._access.product, self._schema)
 
     @property
-    def table_name(self) -> str:
-        """The table of sysbench's shape."""
-        return self.tables["sbtest"]
-
-    @property
     def tls(self) -> ExternalTls:
         """How the user wants TLS to be used, for load clients that are to verify or to show a certificate."""
         return self._access.tls
@@ -186,41 +182,9 @@ class ExternalServer:
         return True
 
     @property
-    def counts_us_alone(self) -> bool:
-        """Others may be at work, and sessions that have ended may be counted later."""
-        return False
-
-    @property
-    def pid(self) -> None:
-        """Its files are not ours to read."""
-        return
-
-    @property
     def watched_pid(self) -> int | None:
         """Its process, where `near` found it within reach."""
         return self._near.pid if self._near is not None else None
-
-    @property
-    def burn_page(self) -> None:
-        """Nothing is planted."""
-        return
-
-    @property
-    def lock_page(self) -> None:
-        """Its locks are not counted."""
-        return
-
-    def claim(self) -> None:
-        """It may be any."""
-        return
-
-    def observed_identity(self, database: Database) -> None:  # noqa: ARG002
-        """Who answers is not asked."""
-        return
-
-    def demands_certificate(self, database: Database, user: str) -> None:  # noqa: ARG002
-        """Its accounts are not the laboratory's."""
-        return
 
     def know_account(self) -> None:
         """Log in over TLS, so that it needs no more than a challenge's answer from a client in the clear.
@@ -238,10 +202,6 @@ class ExternalServer:
     def endpoint(self) -> Endpoint:
         """The host and port of the URL, or its socket."""
         return self._access.address.endpoint
-
-    def unix_endpoint(self) -> None:
-        """None is known."""
-        return
 
     def admin(self) -> GuardedDatabase:
         """A new connection of the user's account in the schema, with autocommit; the caller closes it."""
@@ -356,14 +316,6 @@ class ExternalServer:
         finally:
             self._database.wait_at_most(external_connection.STATEMENT_TIMEOUT_S)
 
-    def logins(
-        self,
-        database: Database,  # noqa: ARG002 (its log is not the laboratory's)
-        job: Job,  # noqa: ARG002
-    ) -> AbstractContextManager[None]:
-        """None: its log is not the laboratory's to read."""
-        return nullcontext()
-
     def wait_until_gone(self, stays: frozenset[int]) -> None:
         """Wait until the server is done with all of the account's connections but these.
 
@@ -379,12 +331,6 @@ class ExternalServer:
                 self._strangers |= left
             time.sleep(LOOK_AGAIN_S)
 
-    def pause(self) -> None:
-        """Nothing happens: an external server is not ours to stop."""
-
-    def resume(self) -> None:
-        """Nothing happens."""
-
     def is_alive(self) -> bool:
         """Whether a login succeeds; it is gone from the server when that is known."""
         try:
@@ -395,10 +341,6 @@ class ExternalServer:
         external_connection.close(database)
         self._wait_while(lambda: self.connected() & own)
         return True
-
-    def restart(self) -> bool:
-        """Nothing happens, False: it is not ours to start."""
-        return False
 
     def recover(self, deaths: int, say: Callable[[str], None]) -> Database:  # noqa: ARG002
         """A new connection after it answered no login.
@@ -412,10 +354,6 @@ class ExternalServer:
             raise kind(
                 f"{self.specimen.name} no longer lets the run in: {fault.message}", remedy=fault.remedy
             ) from fault
-
-    def log_tail(self, lines: int = 20) -> str:  # noqa: ARG002
-        """Empty: its log is not ours to read."""
-        return ""
 
     def stop(self) -> None:
         """Drop what was made, and the schema if it is ours and holds nothing else. May be called twice.
@@ -442,9 +380,6 @@ class ExternalServer:
             raise
         finally:
             external_connection.close(self._database)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from tlstax.mysql import session
 from tlstax.sql import answers
+from tlstax.sql.answering import Answering, Listener, answered
 from tlstax.sql.database import Database
 from tlstax.sql.facts import ConnectionLimits, Identity
 from tlstax.study.level_names import COMPRESSIONS, DURABILITY
@@ -32,6 +33,12 @@ _NO_CLUSTER = {"", "00000000-0000-0000-0000-000000000000"}
 def version(database: Database) -> str:
     """What SELECT VERSION() answers."""
     return str(answers.row(database, "SELECT VERSION()", columns=1)[0])
+
+
+def answering(database: Database, listener: Listener | None) -> Answering:
+    """Who answers on this connection; `listener` is the socket that its clients are sent to."""
+    told, directory = answers.row(database, "SELECT VERSION(), @@datadir", columns=2)
+    return answered(database, listener, str(told), str(directory))
 
 
 def version_and_limit(database: Database) -> tuple[str, int]:

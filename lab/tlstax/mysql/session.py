@@ -17,6 +17,7 @@ from contextlib import suppress
 from tlstax.mysql.database import OBJECT_EXISTS
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.ownership import Lock
 from tlstax.support.text import counted
 
 ASKS_NOTHING = "DO 0"
@@ -132,16 +133,12 @@ def of_account(database: Database) -> frozenset[int]:
 JUST_ENDED_S = 2
 """How long a server may take to notice that a run has just ended."""
 
-PATIENCE_S = 10
-"""How long a connection of ours that was cut may take to end after it is killed."""
 
-
-class NamedLock:
-    """A lock by its name, and the connection that took it. All methods raise SqlError."""
+class NamedLock(Lock):
+    """A lock of GET_LOCK."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._holder: int | None = None
 
     def take(self, database: Database, wait_s: int = 0) -> bool:
         """Whether it is this connection's now."""
@@ -149,7 +146,7 @@ class NamedLock:
         taken, connection = answers.row(database, asked, self._name, wait_s, columns=2)
         if taken != 1:
             return False
-        self._holder = answers.number(connection)
+        self.taken_by = answers.number(connection)
         return True
 
     def is_held(self, database: Database) -> bool:
@@ -168,12 +165,12 @@ class NamedLock:
         A number alone may be another's by now, and behind a proxy another's from the first. So the server
         itself compares, in the KILL, and the connection must be one of this account.
         """
-        if self._holder is None or not is_of_this_account(database, self._holder):
+        if self.taken_by is None or not is_of_this_account(database, self.taken_by):
             return
         # Where another holds it, or none, the number is 0, which no connection has.
         ended = "KILL CONNECTION IF(IS_USED_LOCK(%s) = %s, %s, 0)"
         with suppress(SqlError):
-            answers.carry_out(database, ended, self._name, self._holder, self._holder)
+            answers.carry_out(database, ended, self._name, self.taken_by, self.taken_by)
 
 
 class SchemaLock(NamedLock):
@@ -181,16 +178,3 @@ class SchemaLock(NamedLock):
 
     def __init__(self, schema: str) -> None:
         super().__init__("tlstax-" + hashlib.sha256(schema.encode()).hexdigest()[:32])
-
-    def take_again(self, database: Database) -> bool:
-        """Take it on a new connection after the one that held it was cut; False where another has it.
-
-        A connection that the server has not noticed the end of holds it still, and is ended.
-        """
-        holder = self.holder(database)
-        if holder is None:
-            return self.take(database)
-        if holder != self._holder:
-            return False
-        self.end_holder(database)
-        return self.take(database, PATIENCE_S)

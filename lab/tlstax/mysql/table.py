@@ -1,23 +1,16 @@
-"""The tables that workloads work on: made, filled, kept as a copy, put back as they were and settled.
-
-Statements that fail raise SqlError; the servers' `prepare_table` reports them in a sentence.
-"""
+"""The tables that workloads work on, in the SQL of MySQL and MariaDB."""
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
 
-from tlstax.records.trial import TableState
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
-from tlstax.sql.ownership import PRIVATE, Mark, not_ours
-from tlstax.sql.table_rows import LAYOUTS, Row, TableContent
-from tlstax.study import workloads
-from tlstax.study.workloads import KEPT, Shape
+from tlstax.sql.tables import Fill, Tables, values_of
+from tlstax.study.workloads import Shape
 from tlstax.support.errors import UserMistake
 
 ROWS_PER_STATEMENT = 2_000
@@ -52,151 +45,67 @@ COLUMNS: dict[Shape, str] = {
 """By shape what stands between the parentheses of CREATE TABLE; sbtest's is as sysbench has it for MySQL."""
 
 
-def prepare(  # noqa: PLR0913 (the last three have a default)
-    database: Database,
-    name: str,
-    content: TableContent,
-    *,
-    mark: Mark = PRIVATE,
-    progress: Callable[[str], None] | None = None,
-    between: Callable[[], None] = lambda: None,
-) -> int:
-    """Make the table in the connection's schema, or reuse the one that is there and equal; its row count.
+class MySqlTables(Tables):
+    """In the connection's schema. A row's number is the CRC-32 of zlib, which is that of SQL's CRC32."""
 
-    A table of this name that is ours but holds other data (left by a killed run, or changed by a
-    workload) is replaced. UserMistake when a table of this name is not ours. `between` is called
-    every now and then while it is filled.
-    """
-    _check_name(name)
-    report = progress or (lambda _: None)
-    if _is_there(database, name, mark):
-        if _is_equal(database, name, content):
-            return content.rows
-        drop(database, name)
-    report(f"filling table {name} with {content.rows:,} rows")
-    layout = LAYOUTS[content.shape]
-    _create(database, name, content.shape, mark.comment)
-    for statements in _transactions(name, content, _longest_bytes(database)):
-        between()
-        # BEGIN opens a block where sql_mode is ORACLE.
-        for statement in ("START TRANSACTION", *statements, "COMMIT"):
-            answers.carry_out(database, statement)
-    if layout.index:
-        index, column = layout.index
-        answers.carry_out(database, f"CREATE INDEX {index} ON `{name}`({column})")
-    answers.carry_out(database, f"ANALYZE TABLE `{name}`")
-    return content.rows
+    quote = "`"
+    name_form = "[A-Za-z0-9_]{1,64}"
+    letters = "letters"
+    index_name = "{1}"
+    columns_asked = "SHOW COLUMNS FROM {0}"
+    indexes_asked = "SHOW INDEX FROM {0} WHERE Key_name <> 'PRIMARY'"
+    index_place = 2
+    sum_of_rows = "SUM(CRC32(CONVERT(CONCAT_WS(',', {}) USING latin1)))"
+    row_number = staticmethod(zlib.crc32)
 
+    def write_changed_pages(self, database: Database, table: str) -> None:
+        """As an export has them written."""
+        with suppress(SqlError):
+            answers.carry_out(database, f"FLUSH TABLES `{table}` FOR EXPORT")
+            answers.carry_out(database, "UNLOCK TABLES")
 
-def _is_there(database: Database, name: str, mark: Mark) -> bool:
-    """Whether the connection's schema has a table of this name. UserMistake where it is not ours."""
-    asked = (
-        "SELECT TABLE_COMMENT FROM information_schema.TABLES"
-        " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = %s"
-    )
-    comments = [str(comment) for (comment,) in answers.rows(database, asked, name, columns=1)]
-    if not all(map(mark.is_ours, comments)):
-        raise not_ours(name)
-    return bool(comments)
+    def is_purging(self, database: Database) -> bool:
+        """Whether InnoDB reports that its purge is running; False where the account may not ask.
 
+        Source: MySQL reference manual, "InnoDB Standard Monitor and Lock Monitor Output". The length of its
+        history does not show it: MySQL shortens the list long after the work is done (seen with 5.6.14 to
+        9.7).
+        """
+        try:
+            report = "".join(map(str, answers.column(database, "SHOW ENGINE INNODB STATUS", place=2)))
+        except SqlError:
+            return False
+        purge = re.search(r"^Purge done .* state: (.*)$", report, re.MULTILINE)
+        return purge is not None and purge[1].strip() == "running"
 
-def drop(database: Database, name: str) -> None:
-    """Drop the table if it is there."""
-    _check_name(name)
-    answers.carry_out(database, f"DROP TABLE IF EXISTS `{name}`")
-
-
-def _check_name(name: str) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9_]{1,64}", name):
-        raise UserMistake(
-            f"{name!r} is not a table name that tlstax uses", remedy="use letters, digits and _"
+    def _comments(self, database: Database, name: str) -> list[object]:
+        asked = (
+            "SELECT TABLE_COMMENT FROM information_schema.TABLES"
+            " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = %s"
         )
+        return answers.column(database, asked, name, place=0)
+
+    def _made_by(self, named: str, shape: Shape) -> str:
+        return f"CREATE TABLE {named}({COLUMNS[shape]}) ENGINE = InnoDB COMMENT %s"
+
+    def _filling(self, database: Database, named: str, columns: Sequence[str]) -> Fill:
+        head = f"INSERT INTO {named}({', '.join(columns)}) VALUES "  # noqa: S608 (checked)
+        longest_bytes = _longest_bytes(database)
+
+        def fill(rows: list[tuple[int | str, ...]]) -> None:
+            # BEGIN opens a block where sql_mode is ORACLE.
+            inserts = list(inserts_of(head, map(values_of, rows), longest_bytes))
+            for statement in ("START TRANSACTION", *inserts, "COMMIT"):
+                answers.carry_out(database, statement)
+
+        return fill
+
+    def _settle(self, database: Database, name: str) -> None:
+        """Statistics: InnoDB would otherwise gather them some seconds later, in a trial."""
+        answers.carry_out(database, f"ANALYZE TABLE `{name}`")
 
 
-def _create(database: Database, name: str, shape: Shape, comment: str) -> None:
-    answers.carry_out(
-        database, f"CREATE TABLE `{name}`({COLUMNS[shape]}) ENGINE = InnoDB COMMENT %s", comment
-    )
-
-
-def _is_equal(database: Database, name: str, content: TableContent) -> bool:
-    """Whether the table has its columns, its index and exactly the rows that the seed gives."""
-    layout = LAYOUTS[content.shape]
-    if tuple(answers.column(database, f"SHOW COLUMNS FROM `{name}`", place=0)) != layout.columns:
-        return False
-    asked = f"SHOW INDEX FROM `{name}` WHERE Key_name <> 'PRIMARY'"
-    if set(answers.column(database, asked, place=2)) != ({layout.index[0]} if layout.index else set()):
-        return False
-    return state(database, name, content.shape) == expected(name, content)
-
-
-def state(database: Database, name: str, shape: Shape) -> TableState:
-    """What the table holds: its rows, and the sum of the CRC-32 over each row's columns.
-
-    It is the CRC-32 of zlib and of SQL's CRC32; the columns are joined by commas.
-    """
-    layout = LAYOUTS[shape]
-    # As stored: with PAD_CHAR_TO_FULL_LENGTH in sql_mode, a CHAR comes with blanks at its end.
-    columns = ", ".join(f"RTRIM({name})" if name in layout.padded else name for name in layout.columns)
-    asked = f"SELECT COUNT(*), SUM(CRC32(CONVERT(CONCAT_WS(',', {columns}) USING latin1))) FROM `{name}`"  # noqa: S608
-    rows, total = answers.row(database, asked, columns=2)
-    return TableState(table=name, rows=answers.number(rows), checksum=answers.number(total or 0))
-
-
-def expected(name: str, content: TableContent) -> TableState:
-    """What the table must hold."""
-    return TableState(table=name, rows=content.rows, checksum=_checksum(content))
-
-
-def keep_copy(database: Database, name: str, shape: Shape, mark: Mark = PRIVATE) -> None:
-    """A copy of the table beside it, from which it can be put back; one of ours that is there is replaced.
-
-    It has no index but its key: nobody asks it for less than all. UserMistake where the copy's name is taken.
-    """
-    kept = name + KEPT
-    _check_name(kept)
-    if _is_there(database, kept, mark):
-        drop(database, kept)
-    _create(database, kept, shape, mark.comment)
-    answers.carry_out(database, f"INSERT INTO `{kept}` SELECT * FROM `{name}`")  # noqa: S608 (checked)
-
-
-def put_back(database: Database, name: str) -> None:
-    """Make the table equal to its kept copy, from an empty file on: no gap of deleted rows is left in it."""
-    for statement in workloads.put_back_sql(name):
-        answers.carry_out(database, statement)
-    # Statistics as they were; InnoDB would otherwise gather them some seconds later, in a trial.
-    answers.carry_out(database, f"ANALYZE TABLE `{name}`")
-
-
-def write_changed_pages(database: Database, table: str) -> None:
-    """Have the table's changed pages written, as an export does; nothing where the account may not do so."""
-    with suppress(SqlError):
-        answers.carry_out(database, f"FLUSH TABLES `{table}` FOR EXPORT")
-        answers.carry_out(database, "UNLOCK TABLES")
-
-
-def is_purging(database: Database) -> bool:
-    """Whether InnoDB reports that its purge is running; False where the account may not ask.
-
-    Source: MySQL reference manual, "InnoDB Standard Monitor and Lock Monitor Output". The length of its
-    history does not show it: MySQL shortens the list long after the work is done (seen with 5.6.14 to 9.7).
-    """
-    try:
-        report = "".join(map(str, answers.column(database, "SHOW ENGINE INNODB STATUS", place=2)))
-    except SqlError:
-        return False
-    purge = re.search(r"^Purge done .* state: (.*)$", report, re.MULTILINE)
-    return purge is not None and purge[1].strip() == "running"
-
-
-@lru_cache(maxsize=8)
-def _checksum(content: TableContent) -> int:
-    return sum(
-        zlib.crc32(",".join(map(str, row)).encode("ascii"))
-        for chunk in LAYOUTS[content.shape].chunks(content)
-        for row in chunk
-    )
+MYSQL_TABLES = MySqlTables()
 
 
 def _longest_bytes(database: Database) -> int:
@@ -206,14 +115,7 @@ def _longest_bytes(database: Database) -> int:
     return LEAST_DEFAULT_BYTES
 
 
-def _transactions(name: str, content: TableContent, longest_bytes: int) -> Iterator[list[str]]:
-    layout = LAYOUTS[content.shape]
-    head = f"INSERT INTO `{name}`({', '.join(layout.columns)}) VALUES "  # noqa: S608
-    for chunk in layout.chunks(content):
-        yield list(_inserts(head, map(_values, chunk), longest_bytes))
-
-
-def _inserts(head: str, values: Iterable[str], longest_bytes: int) -> Iterator[str]:
+def inserts_of(head: str, values: Iterable[str], longest_bytes: int) -> Iterator[str]:
     """Statements with as many rows as fit. UserMistake where one alone does not; all text is ASCII."""
     batch: list[str] = []
     length = len(head)
@@ -231,9 +133,3 @@ def _inserts(head: str, values: Iterable[str], longest_bytes: int) -> Iterator[s
         length += len(value) + 1
     if batch:
         yield head + ",".join(batch)
-
-
-def _values(row: Row) -> str:
-    """A row as SQL. Its text has no backslash, so a doubled quote is all the quoting that it takes."""
-    values = (str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'" for value in row)
-    return f"({','.join(values)})"

@@ -249,6 +249,11 @@ def apart(database: Database) -> Database:
     return database.apart if isinstance(database, PostgresDatabase) else database
 
 
+def named_database(database: Database) -> str:
+    """The database of this login's load, as a statement of the session apart names it."""
+    return native.literal(database.name) if isinstance(database, PostgresDatabase) else "current_database()"
+
+
 def log_in_over_socket(socket_path: Path, account: Account) -> PostgresDatabase:
     """A connection with autocommit over a Unix socket, in the clear. Raises SqlError."""
 

@@ -16,7 +16,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Final, Literal
 
 from tlstax.postgres import settings
-from tlstax.postgres.database import PostgresDatabase, apart
+from tlstax.postgres.database import apart, named_database
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
 
@@ -239,9 +239,7 @@ def own_client(database: Database, lines: Sequence[Line], *, encrypted: bool) ->
 
     Raises SqlError.
     """
-    name = database.name if isinstance(database, PostgresDatabase) else None
-    asked = _WHO.format("%s" if name else "current_database()")
-    found = answers.row(apart(database), asked, *([name] if name else []), columns=5)
+    found = answers.row(apart(database), _WHO.format(named_database(database)), columns=5)
     user, into, came_from, is_of_server, roles = found
     if not came_from:
         return None

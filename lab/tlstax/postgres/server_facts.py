@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tlstax.postgres import hba, settings
-from tlstax.postgres.database import PostgresDatabase, apart
+from tlstax.postgres.database import apart, named_database
 from tlstax.results.inspection import TRUST_BEHIND
 from tlstax.sql import answers
+from tlstax.sql.answering import Answering, Listener, answered
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.facts import ConnectionLimits, Identity
 from tlstax.support.errors import MachineFault
@@ -31,6 +32,17 @@ def version(database: Database) -> str:
     return f"PostgreSQL {answers.row(apart(database), 'SHOW server_version', columns=1)[0]}"
 
 
+def answering(database: Database, listener: Listener | None) -> Answering:
+    """Who answers on this connection; `listener` is the socket that its clients are sent to.
+
+    The process is the postmaster, which listens; those that serve connections are its children. Raises
+    SqlError as well where the account may not be told where its data are.
+    """
+    server = apart(database)
+    (directory,) = answers.row(server, "SHOW data_directory", columns=1)
+    return answered(server, listener, version(server), str(directory))
+
+
 def version_and_limit(database: Database) -> tuple[str, int]:
     """The version, and how many connections the server accepts of ordinary accounts at most."""
     return version(database), _most_connections(database)
@@ -43,16 +55,15 @@ def connection_limits(database: Database) -> ConnectionLimits:
     ordinary account is not told what others' processes are: any of them that is somebody's and in a database
     is taken for a connection.
     """
-    name = database.name if isinstance(database, PostgresDatabase) else None
     asked = (
         "SELECT (SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user),"  # noqa: S608
         " COUNT(*) FILTER (WHERE usename = session_user), d.datconnlimit,"
         " COUNT(*) FILTER (WHERE datid = d.oid), COUNT(pid)"
         " FROM pg_database d LEFT JOIN pg_stat_activity ON datid IS NOT NULL AND usesysid IS NOT NULL"
         " AND COALESCE(backend_type, 'client backend') = 'client backend'"
-        f" WHERE d.datname = {'%s' if name else 'current_database()'} GROUP BY d.oid, d.datconnlimit"
+        f" WHERE d.datname = {named_database(database)} GROUP BY d.oid, d.datconnlimit"
     )
-    found = answers.row(apart(database), asked, *([name] if name else []), columns=5)
+    found = answers.row(apart(database), asked, columns=5)
     role, of_role, of_database, in_database, in_use = map(answers.number, found)
     bounds = [(own, used) for own, used in ((role, of_role), (of_database, in_database)) if own >= 0]
     own, used = min(bounds, key=lambda bound: bound[0] - bound[1], default=(0, 0))

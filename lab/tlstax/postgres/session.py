@@ -18,15 +18,13 @@ from typing import Final, Literal
 
 from tlstax.sql import answers
 from tlstax.sql.database import Database, GuardedDatabase, SqlError
+from tlstax.sql.ownership import Lock
 
 IDLE_S: Final = 7 * 24 * 3600
 """How long a connection of ours may be silent; where the server ends idle ones, that may be in a trial."""
 
 JUST_ENDED_S: Final = 2
 """How long a server may take to notice that a run has just ended."""
-
-PATIENCE_S: Final = 10
-"""How long a connection of ours that was cut may take to end after it is told to."""
 
 TURNS_S: Final = 300
 """How long connections that are kept may be idle, at the most, while other cases have their turns."""
@@ -161,14 +159,14 @@ _HOLDING = (
 )
 
 
-class NamedLock:
-    """A lock by its name, and the session that took it. All methods raise SqlError."""
+class NamedLock(Lock):
+    """An advisory lock, whose number follows from its name."""
 
     def __init__(self, name: str) -> None:
         digest = hashlib.sha256(name.encode()).digest()
         self._halves = int.from_bytes(digest[:4]), int.from_bytes(digest[4:8])
         self._number = int.from_bytes(digest[:8], signed=True)
-        self._taken_by: tuple[int, str] | None = None
+        self._began = ""
 
     def take(self, database: Database, wait_s: int = 0) -> bool:
         """Whether it is this session's now."""
@@ -180,7 +178,7 @@ class NamedLock:
         while True:
             taken, session, began = answers.row(database, asked, self._number, columns=3)
             if taken == "true":
-                self._taken_by = answers.number(session), str(began)
+                self.taken_by, self._began = answers.number(session), str(began)
                 return True
             if time.monotonic() >= deadline:
                 return False
@@ -203,7 +201,7 @@ class NamedLock:
         A process's number may be another's by now, so the server itself compares, in the statement that ends
         it, when the session began and whose it is.
         """
-        if self._taken_by is None:
+        if self.taken_by is None:
             return
         asked = (
             f"SELECT pg_terminate_backend(l.pid){_HOLDING}"  # noqa: S608 (places)
@@ -211,7 +209,7 @@ class NamedLock:
             " AND a.usesysid = (SELECT usesysid FROM pg_stat_activity WHERE pid = pg_backend_pid())"
         )
         with suppress(SqlError):
-            answers.carry_out(database, asked, *self._halves, *self._taken_by)
+            answers.carry_out(database, asked, *self._halves, self.taken_by, self._began)
 
 
 class SchemaLock(NamedLock):
@@ -219,16 +217,3 @@ class SchemaLock(NamedLock):
 
     def __init__(self, schema: str) -> None:
         super().__init__(f"tlstax-{schema}")
-
-    def take_again(self, database: Database) -> bool:
-        """Take it on a new connection after the one that held it was cut; False where another has it.
-
-        A session whose end the server has not noticed holds it still, and is ended.
-        """
-        holder = self.holder(database)
-        if holder is None:
-            return self.take(database)
-        if self._taken_by is None or holder != self._taken_by[0]:
-            return False
-        self.end_holder(database)
-        return self.take(database, PATIENCE_S)

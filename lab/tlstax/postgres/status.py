@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tlstax.postgres import settings
-from tlstax.postgres.database import PostgresDatabase, apart
+from tlstax.postgres.database import PostgresDatabase, apart, named_database
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.facts import Traffic
@@ -143,11 +143,10 @@ def traffic(connection: Database) -> Traffic:
 
 def _counters(connection: Database, version: int) -> dict[str, int]:
     """What the views have, by view and column."""
-    name = connection.name if isinstance(connection, PostgresDatabase) else None
-    asked = _OF_DATABASE.format("%s" if name else "current_database()") + _OF_SERVER
+    asked = _OF_DATABASE.format(named_database(connection)) + _OF_SERVER
     if version >= _FIRST_WITH_CHECKPOINTER:
         asked += _OF_CHECKPOINTER
-    views = answers.rows(apart(connection), asked, *([name] if name else []), columns=2)
+    views = answers.rows(apart(connection), asked, columns=2)
     return {
         f"{view}.{column}": value
         for view, text in views

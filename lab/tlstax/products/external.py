@@ -6,7 +6,7 @@ makes. A room is imported when a server of its family is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Literal, Protocol
@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from tlstax.products.product import Product, product_named
 from tlstax.sql.database import Database, GuardedDatabase
 from tlstax.sql.facts import Connected
-from tlstax.sql.ownership import Entry, Kind, Named, Thing
+from tlstax.sql.ownership import Kind, Lock, Named, OwnershipTable, Thing
 from tlstax.study.product import Family
 
 
@@ -146,34 +146,6 @@ class Schemas(Protocol):
         ...
 
 
-class Lock(Protocol):
-    """A lock that a connection has at the server. All methods raise SqlError."""
-
-    def take(self, database: Database, wait_s: int = 0) -> bool:
-        """Whether it is this connection's now."""
-        ...
-
-    def is_held(self, database: Database) -> bool:
-        """Whether this connection, which took it, has it still."""
-        ...
-
-    def holder(self, database: Database) -> int | None:
-        """The number of the connection that has it, None where none has."""
-        ...
-
-    def end_holder(self, database: Database) -> None:
-        """Have the server end the connection that took the lock here, if it still holds it."""
-        ...
-
-
-class LockAgain(Lock, Protocol):
-    """A lock that is taken again where a connection that had it was cut."""
-
-    def take_again(self, database: Database) -> bool:
-        """Take it on a new connection; False where another has it. Raises SqlError."""
-        ...
-
-
 class Sessions(Protocol):
     """What holds for one connection. Functions that ask the server raise SqlError."""
 
@@ -226,40 +198,8 @@ class Sessions(Protocol):
         """A lock by its name."""
         ...
 
-    def SchemaLock(self, schema: str) -> LockAgain:  # noqa: N802
+    def SchemaLock(self, schema: str) -> Lock:  # noqa: N802
         """The lock of one schema, by the server's own name for it."""
-        ...
-
-
-class Records(Protocol):
-    """The table in which a run records what it makes. All functions raise SqlError."""
-
-    def create(self, database: Database, schema: str, comment: str) -> bool:
-        """Create it, empty, known by this comment. False where there is one of its name."""
-        ...
-
-    def add(self, database: Database, schema: str, run: str, node: str, entry: Entry) -> None:
-        """Add an entry of this run, which is at work on this node."""
-        ...
-
-    def has(self, database: Database, schema: str, run: str) -> bool | None:
-        """Whether it has an entry of this run; None where there is no such table."""
-        ...
-
-    def is_empty(self, database: Database, schema: str) -> bool:
-        """Whether it has no entry at all."""
-        ...
-
-    def busy_elsewhere_s(self, database: Database, schema: str, node: str) -> int:
-        """How long a run on another node is known to be at work, 0 where none is."""
-        ...
-
-    def entries(self, database: Database, schema: str) -> list[Entry]:
-        """All entries, of whichever run, in the order in which they were added."""
-        ...
-
-    def claimed_things(self, database: Database, schema: str) -> list[tuple[str, str, str]]:
-        """Kind, name and sign in each row of a table of this name, whoever made it."""
         ...
 
 
@@ -296,11 +236,14 @@ class UseCounters(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalProduct(Product):
-    """The modules by which external servers of a family are asked; its name is the family's."""
+    """The modules by which external servers of a family are asked; its name is the family's.
+
+    `ownership_table` is that of a schema.
+    """
 
     schema: Schemas
     session: Sessions
-    ownership_table: Records
+    ownership_table: Callable[[str], OwnershipTable]
     use_counters: UseCounters
 
 
@@ -321,7 +264,7 @@ def external_product(family: Family) -> ExternalProduct:
             **of_both,
             schema=schema,
             session=session,
-            ownership_table=ownership_table,
+            ownership_table=ownership_table.OwnershipTable,
             use_counters=use_counters,
         )
     from tlstax.mysql import ownership_table as records  # noqa: PLC0415 (the same)
@@ -330,5 +273,9 @@ def external_product(family: Family) -> ExternalProduct:
     from tlstax.mysql import use_counters as counters  # noqa: PLC0415
 
     return ExternalProduct(
-        **of_both, schema=schemas, session=sessions, ownership_table=records, use_counters=counters
+        **of_both,
+        schema=schemas,
+        session=sessions,
+        ownership_table=records.OwnershipTable,
+        use_counters=counters,
     )

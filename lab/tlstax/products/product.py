@@ -14,16 +14,14 @@ from pathlib import Path
 from typing import Protocol
 
 from tlstax.contract import Account, Job, StreamTerms, TcpEndpoint
-from tlstax.records.trial import ConnectionsSeen, TableState
+from tlstax.records.trial import ConnectionsSeen
 from tlstax.sql.answering import Answering, Listener
 from tlstax.sql.credentials import Credentials
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.facts import ConnectionLimits, Identity, Terms, TlsFacts, Traffic
-from tlstax.sql.ownership import PRIVATE, Mark
-from tlstax.sql.table_rows import TableContent
+from tlstax.sql.tables import Tables
 from tlstax.study.client_kinds import Copied
 from tlstax.study.product import ProductName
-from tlstax.study.workloads import Shape
 
 
 class Databases(Protocol):
@@ -87,51 +85,6 @@ class Status(Protocol):
         ...
 
 
-class Tables(Protocol):
-    """The tables that workloads work on. All functions that ask the server raise SqlError."""
-
-    def prepare(  # noqa: PLR0913 (the last three have a default)
-        self,
-        database: Database,
-        name: str,
-        content: TableContent,
-        *,
-        mark: Mark = PRIVATE,
-        progress: Callable[[str], None] | None = None,
-        between: Callable[[], None] = ...,
-    ) -> int:
-        """Make and fill it, or reuse an equal one of ours that is there; its row count."""
-        ...
-
-    def drop(self, database: Database, name: str) -> None:
-        """Drop it if it is there."""
-        ...
-
-    def state(self, database: Database, name: str, shape: Shape) -> TableState:
-        """What it holds."""
-        ...
-
-    def expected(self, name: str, content: TableContent) -> TableState:
-        """What it must hold."""
-        ...
-
-    def keep_copy(self, database: Database, name: str, shape: Shape, mark: Mark = PRIVATE) -> None:
-        """A copy of it beside it, from which it can be put back."""
-        ...
-
-    def put_back(self, database: Database, name: str) -> None:
-        """Make it equal to its kept copy."""
-        ...
-
-    def write_changed_pages(self, database: Database, table: str) -> None:
-        """Have its changed pages written; nothing where the account may not do so."""
-        ...
-
-    def is_purging(self, database: Database) -> bool:
-        """Whether the server still clears away what was changed; False where the account may not ask."""
-        ...
-
-
 class ServerFacts(Protocol):
     """What a server reports of itself. Functions raise SqlError unless they say otherwise."""
 
@@ -145,6 +98,10 @@ class ServerFacts(Protocol):
 
     def identity(self, database: Database) -> Identity:
         """Which server this is, and of which cluster."""
+        ...
+
+    def answering(self, database: Database, listener: Listener | None) -> Answering:
+        """Who answers on this connection; `listener` is the socket that its clients are sent to."""
         ...
 
     def connection_limits(self, database: Database) -> ConnectionLimits:
@@ -360,14 +317,6 @@ class LoginLog(Protocol):
         ...
 
 
-class Identifying(Protocol):
-    """Which server a connection ends at."""
-
-    def identity(self, database: Database, listener: Listener | None) -> Answering:
-        """Who answers; `listener` is the socket that its clients are sent to. Raises SqlError."""
-        ...
-
-
 @dataclass(frozen=True)
 class Product:
     """The modules by which servers of a product are asked.
@@ -383,7 +332,6 @@ class Product:
     server_tls: ServerTls
     accounts: Accounts
     connection_log: ConnectionLog
-    answering: Identifying
     streams: Streams
     login_log: LoginLog | None = None
 
@@ -398,7 +346,6 @@ def _mysql(name: ProductName) -> Product:
     """MySQL and MariaDB: one protocol, and statements that either understands or that say which is which."""
     from tlstax.mysql import (  # noqa: PLC0415 (others are not imported where this one is measured)
         accounts,
-        answering,
         connection_log,
         database,
         server_facts,
@@ -412,12 +359,11 @@ def _mysql(name: ProductName) -> Product:
         name=name,
         database=database,
         status=status,
-        table=table,
+        table=table.MYSQL_TABLES,
         server_facts=server_facts,
         server_tls=server_tls,
         accounts=accounts,
         connection_log=connection_log,
-        answering=answering,
         streams=streams,
     )
 
@@ -426,7 +372,6 @@ def _postgresql(name: ProductName) -> Product:
     """PostgreSQL, 10 on."""
     from tlstax.postgres import (  # noqa: PLC0415 (others are not imported where this one is measured)
         accounts,
-        answering,
         connection_log,
         database,
         login_log,
@@ -441,12 +386,11 @@ def _postgresql(name: ProductName) -> Product:
         name=name,
         database=database,
         status=status,
-        table=table,
+        table=table.POSTGRES_TABLES,
         server_facts=server_facts,
         server_tls=server_tls,
         accounts=accounts,
         connection_log=connection_log,
-        answering=answering,
         streams=streams,
         login_log=login_log,
     )

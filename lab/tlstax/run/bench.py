@@ -13,7 +13,7 @@ from tlstax.clients.fleet import Fleet, FleetClient
 from tlstax.clients.pgbench import counting
 from tlstax.clients.process import Client, LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
-from tlstax.network.paths.route import Route, RunningPath, Span
+from tlstax.network.paths.design import Route
 from tlstax.observers.counters import Counters, Event
 from tlstax.observers.far_process import FarClock, FarProcess
 from tlstax.observers.machine import describe_machine
@@ -52,6 +52,8 @@ from tlstax.support.here import LOOPBACK
 if TYPE_CHECKING:
     from tlstax.external.access import ExternalAccess
     from tlstax.external.server import ExternalServer
+    from tlstax.network.distance.opening import Span
+    from tlstax.network.paths.opening import RunningPath
 
 TABLE_SEED = 1
 """The same data in every run, so that runs can be compared."""
@@ -83,7 +85,7 @@ class Equipment:
         return {name: str(library.libssl) for name, library in self.libraries.items()}
 
 
-Paths = Mapping[tuple[str, bool], RunningPath]
+Paths = Mapping[tuple[str, bool], "RunningPath"]
 """The running programs between client and server, by the level of `path` and whether over the distance."""
 
 

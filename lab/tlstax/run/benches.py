@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tlstax.clients.choice import ClientProgram, obtain_client, put_over
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
 from tlstax.network.paths.design import Ends
-from tlstax.network.paths.route import RunningPath, Span
 from tlstax.observers import countable
 from tlstax.observers.counters import HARDWARE_EVENTS, Event
 from tlstax.observers.machine import describe_machine
@@ -60,6 +59,10 @@ from tlstax.study.needs import (
 from tlstax.study.tls_levels import HAS_PASSWORDS, POOLS
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import as_ranges, counted, enumerated
+
+if TYPE_CHECKING:  # few studies have either
+    from tlstax.network.distance.opening import Span
+    from tlstax.network.paths.opening import RunningPath
 
 SPARE_CONNECTIONS = 50
 """Connections that a server has room for besides those of its cases."""

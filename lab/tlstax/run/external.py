@@ -19,8 +19,7 @@ from tlstax.external.server import ExternalServer
 from tlstax.external.tls import ExternalTls
 from tlstax.external.ways import Way
 from tlstax.network.paths.design import Ends
-from tlstax.network.paths.opening import open_path
-from tlstax.network.paths.route import RunningPath
+from tlstax.network.paths.opening import RunningPath, open_path
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, describe_machine
 from tlstax.observers.profiler import Sampling

@@ -11,12 +11,12 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from tlstax.checks import judged
 from tlstax.clients.process import Client, ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
-from tlstax.network.paths.route import Route, Span
+from tlstax.network.paths.design import Route
 from tlstax.network.tap.opening import Captured, capturing
 from tlstax.observers import process
 from tlstax.observers.counters import Counters
@@ -53,6 +53,9 @@ from tlstax.study.factors import CaseLevels
 from tlstax.study.tls_levels import POOLS
 from tlstax.study.workloads import writes
 from tlstax.support.errors import MachineFault
+
+if TYPE_CHECKING:  # few studies have one
+    from tlstax.network.distance.opening import Span
 
 LINK_DIED = "the link that makes the distance ended in the trial"
 

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from tlstax.contract import Frozen
+from tlstax.specimens.processes import ran
 from tlstax.support import trusted
 from tlstax.support.directories import data_dir, ensure_directory, plain
 from tlstax.support.errors import MachineFault, UserMistake
@@ -89,9 +90,7 @@ def check_libssl(mysqld: Path, directory: Path) -> None:
         raise UserMistake(f"{directory} is not a directory", remedy="give the directory of a libssl.so")
     environment = {**os.environ, "LD_LIBRARY_PATH": str(plain(directory)), "LD_TRACE_LOADED_OBJECTS": "1"}
     try:
-        done = subprocess.run(
-            [mysqld], capture_output=True, text=True, check=False, timeout=60, env=environment
-        )
+        done = ran([mysqld], environment)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserMistake(f"{mysqld} cannot be run ({reason(error)})") from error
     loaded = _LIBSSL.findall(done.stdout)

@@ -6,7 +6,6 @@ They are made with the extensions that RFC 5280 asks for, so that strict verifie
 from __future__ import annotations
 
 import ipaddress
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -314,6 +313,5 @@ def _pem_of(certificate: x509.Certificate) -> bytes:
 
 def _write(path: Path, content: bytes, mode: int) -> None:
     """Write with the mode set before the content is there."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
+    path.touch(mode)
+    path.write_bytes(content)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tlstax.specimens.processes import ran
 from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary, loader_of
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
@@ -116,9 +117,7 @@ def _traced(
     program: Path, command: list[str], environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False, timeout=60
-        )
+        return ran(command, environment)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(f"{program} cannot be run ({reason(error)})") from error
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Self
 
 from tlstax.contract import Account, Job, TcpEndpoint, UnixEndpoint
@@ -19,7 +18,7 @@ from tlstax.products.product import Product, product_named
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.processes import log_bytes, log_lines, log_reason, log_tail
-from tlstax.specimens.server import MOST_DEATHS, Logins
+from tlstax.specimens.server import MOST_DEATHS, Logins, Server
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
@@ -31,11 +30,10 @@ from tlstax.sql.credentials import new_credentials
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.table_rows import TableContent
 from tlstax.study.workloads import TABLES, Shape
-from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import MachineFault, UserMistake
 
 
-class PrivateServer:
+class PrivateServer(Server):
     """A running private server, a `Server`; start one with `start`, and it stops with its `with` block.
 
     It dies when the thread that started it ends (see `processes`).
@@ -154,11 +152,6 @@ class PrivateServer:
         return TABLES
 
     @property
-    def table_name(self) -> str:
-        """The name of sysbench's first table."""
-        return TABLES["sbtest"]
-
-    @property
     def ca_file(self) -> str:
         """The authority (PEM) that signed its certificate."""
         return str(self._process.certificates.ca_file)
@@ -174,18 +167,8 @@ class PrivateServer:
         return False
 
     @property
-    def counts_us_alone(self) -> bool:
-        """Nobody else gets in."""
-        return True
-
-    @property
     def pid(self) -> int | None:
         """Its process id while it runs."""
-        return self._process.pid
-
-    @property
-    def watched_pid(self) -> int | None:
-        """The same."""
         return self._process.pid
 
     @property
@@ -227,14 +210,11 @@ class PrivateServer:
         It is this very connection that is asked, so that counters read over it are known to be that
         process's. Raises SqlError when the server does not answer.
         """
-        return self._product.answering.identity(database, self._listener)
+        return self._product.server_facts.answering(database, self._listener)
 
     def demands_certificate(self, database: Database, user: str) -> bool | None:
         """Whether this user is let in only with a certificate."""
         return self._product.accounts.demands_certificate(database, user)
-
-    def know_account(self) -> None:
-        """Nothing is to be done: its load accounts have logged in since it was started."""
 
     def settled_status(self, database: Database, expected: int) -> dict[str, int]:
         """Its counters, once no more than `expected` connections are left: what one counted may come late."""
@@ -268,12 +248,6 @@ class PrivateServer:
         """Carry it out, whatever it creates: all data goes with the server."""
         answers.carry_out(database, statement)
 
-    def check_workload(self, own: UserWorkload) -> None:
-        """Nothing is refused: all that there is is ours."""
-
-    def hold(self) -> None:
-        """Nothing is to be done: nobody else gets in."""
-
     def check_connections(self, wanted: int) -> None:
         """UserMistake when more are wanted than the limit of open files lets the server accept."""
         if wanted > self._max_connections:
@@ -282,13 +256,6 @@ class PrivateServer:
                 f"{self._max_connections} here",
                 remedy="ask for fewer, or raise the limit of open files (ulimit -Hn)",
             )
-
-    def connected(self) -> frozenset[int]:
-        """Nobody looks: it was promised nothing."""
-        return frozenset()
-
-    def wait_until_gone(self, stays: frozenset[int]) -> None:
-        """Nothing is waited for."""
 
     @contextmanager
     def logins(self, database: Database, job: Job) -> Iterator[Logins | None]:
@@ -328,14 +295,6 @@ class PrivateServer:
     def stop(self) -> None:
         """End it and remove its data, keys and sockets. May be called twice."""
         self._process.stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _reason(self) -> str:
         return log_reason(self._process.log_file)

@@ -21,7 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from tlstax.specimens.processes import stat_of
+from tlstax.specimens.processes import signal_if, stat_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import natural
 
@@ -410,14 +410,8 @@ def _program(pid: int, root: Path) -> tuple[int, int] | None:
 
 
 def _send(member: Member, number: signal.Signals) -> None:
-    """Signal this very process, or none (pidfd_open(2))."""
-    with contextlib.suppress(OSError):
-        handle = os.pidfd_open(member.pid)
-        try:
-            if _is_same(member):
-                signal.pidfd_send_signal(handle, number)
-        finally:
-            os.close(handle)
+    """Signal this very process, or none."""
+    signal_if(member.pid, lambda: _is_same(member), number)
 
 
 def _is_same(member: Member) -> bool:

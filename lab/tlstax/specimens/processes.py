@@ -69,23 +69,32 @@ def identity_of(pid: int) -> ProcessIdentity | None:
 def kill_if_same(identity: ProcessIdentity, timeout_s: float = 10.0) -> bool:
     """Kill the process unless its id belongs to another one by now; wait until it is gone.
 
-    True when a process was killed. A pidfd is taken before the identity is checked, so the signal
-    reaches the process that was checked or none (pidfd_open(2)).
+    True when a process was killed.
     """
-    try:
-        handle = os.pidfd_open(identity.pid)
-    except OSError:
+    if not signal_if(identity.pid, lambda: identity_of(identity.pid) == identity, signal.SIGKILL):
         return False
-    try:
-        if identity_of(identity.pid) != identity:
-            return False
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
-    finally:
-        os.close(handle)
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline and _runs(identity):
         time.sleep(POLL_S)
+    return True
+
+
+def signal_if(pid: int, is_meant: Callable[[], bool], number: signal.Signals) -> bool:
+    """Signal the process of this id if it is the one that is meant, and whether it is.
+
+    A pidfd is taken before it is looked at, so the signal reaches that very process or none (pidfd_open(2)).
+    """
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if not is_meant():
+            return False
+        with contextlib.suppress(OSError):
+            signal.pidfd_send_signal(handle, number)
+    finally:
+        os.close(handle)
     return True
 
 
@@ -124,6 +133,28 @@ def start(launch: Launch, before_exec: Callable[[int], None] | None = None) -> s
         child.wait()
         raise
     return child
+
+
+def ran(
+    command: Sequence[str | Path],
+    environment: Mapping[str, str] | None = None,
+    *,
+    timeout_s: float = 60.0,
+    typed: str | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a small program to its end; `typed` is its standard input, else that is ours.
+
+    Raises OSError where it cannot be executed, subprocess.TimeoutExpired where it does not end in time.
+    """
+    return subprocess.run(
+        command,
+        input=typed,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout_s,
+        env=environment,
+    )
 
 
 def put_first(pid: int) -> None:

@@ -14,6 +14,7 @@ from tlstax.specimens import added, carried, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
 from tlstax.specimens.manifest import COMPANIONS, AptPackages, CSource, Kept, Kind, Recipe
+from tlstax.specimens.processes import ran
 from tlstax.specimens.progress import Progress, Reporter, reporter
 from tlstax.specimens.server_build import FORKING, Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
@@ -224,15 +225,7 @@ def version_of(build: ServerBuild) -> tuple[ProductName, str]:
     numbers. MachineFault when the program does not run or is no server.
     """
     try:
-        command = build.command(["--version"])
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            env={**os.environ, **build.environment()},
-        )
+        done = ran(build.command(["--version"]), {**os.environ, **build.environment()})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _broken(build, str(error)) from error
     match = _VERSION.search(done.stdout)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.records.trial import LibraryClaim, PlantedClaim, Specimen
+from tlstax.specimens.processes import ran
 from tlstax.study.level_names import BURN, COUNT_LOCKS
 from tlstax.study.product import ProductName
 from tlstax.support.directories import plain
@@ -63,14 +64,7 @@ def capabilities(library: TlsLibrary, environment: Mapping[str, str]) -> tuple[i
     path = ":".join(str(directory) for directory in (library.directory, *library.support))
     variables = {"PATH": os.defpath, "LC_ALL": "C", "LD_LIBRARY_PATH": path, **environment}
     try:
-        done = subprocess.run(
-            [program, "version", "-c"],
-            env=variables,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        done = ran([program, "version", "-c"], variables, timeout_s=PATIENCE_S)
     except (OSError, subprocess.SubprocessError):
         return None
     said = _WORDS.search(done.stdout)
@@ -210,9 +204,7 @@ class ServerBuild:
 def version_told(name: str, command: Sequence[str], pattern: re.Pattern[str]) -> str:
     """What the program of that name says to --version, by the first group. MachineFault where it does not."""
     try:
-        done = subprocess.run(
-            [*command, "--version"], capture_output=True, text=True, check=False, timeout=60
-        )
+        done = ran([*command, "--version"])
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(f"{name} does not run ({reason(error)})") from error
     found = pattern.search(done.stdout)

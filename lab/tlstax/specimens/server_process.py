@@ -250,9 +250,8 @@ class ServerProcess:
         """The account statements are secret: their file has mode 0600 and is removed after the start."""
         (self.directory / "openssl.cnf").write_text(self._settings.openssl_conf, encoding="utf-8")
         statements = "".join(f"{line};\n" for line in self._setup.account_statements(credentials))
-        descriptor = os.open(self._site.accounts_file, os.O_WRONLY | os.O_CREAT, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(statements)
+        self._site.accounts_file.touch(0o600)
+        self._site.accounts_file.write_text(statements, encoding="utf-8")
         self._setup.prepare()
 
     def _carry_out(self, errand: Errand) -> None:

@@ -8,13 +8,15 @@ import pytest
 from pymysql.err import InterfaceError, MySQLError, OperationalError
 
 from fake_database import FakeDatabase
-from tlstax.mysql import ownership_table, server_facts, server_tls, status, table
+from tlstax.mysql import server_facts, server_tls, status
 from tlstax.mysql.database import error_number, raising_sql_errors
-from tlstax.mysql.ownership_table import Entry
+from tlstax.mysql.ownership_table import OwnershipTable
 from tlstax.mysql.status import read_settled_status, read_status
+from tlstax.mysql.table import MYSQL_TABLES
 from tlstax.sql.answers import Malformed
 from tlstax.sql.database import SqlError
 from tlstax.sql.facts import Identity
+from tlstax.sql.ownership import Entry
 from tlstax.support.errors import MachineFault
 
 LOST = SqlError(2013, "Lost connection to MySQL server during query", is_of_connection=True)
@@ -33,13 +35,13 @@ REFUSED = SqlError(1227, "Access denied; you need the SUPER privilege")
     ],
 )
 def test_a_purge_is_seen_in_the_report_of_innodb(report: str, is_purging: bool) -> None:
-    assert table.is_purging(FakeDatabase(("InnoDB", "", report))) is is_purging
+    assert MYSQL_TABLES.is_purging(FakeDatabase(("InnoDB", "", report))) is is_purging
 
 
 def test_an_account_that_may_not_ask_innodb_does_not_wait_for_it() -> None:
-    assert not table.is_purging(FakeDatabase(error=REFUSED))
+    assert not MYSQL_TABLES.is_purging(FakeDatabase(error=REFUSED))
     refusing = FakeDatabase(error=REFUSED)
-    table.write_changed_pages(refusing, "t")
+    MYSQL_TABLES.write_changed_pages(refusing, "t")
     assert refusing.statements == ["FLUSH TABLES `t` FOR EXPORT"]
 
 
@@ -107,11 +109,11 @@ def test_counters_that_a_server_does_not_report_count_nothing() -> None:
 
 def test_the_record_is_read_as_it_was_written() -> None:
     server = FakeDatabase(("made", "TABLE", "mine", "a sign", "a proof"), ("run", "", "", None, "another"))
-    assert ownership_table.entries(server, "lent") == [
+    assert OwnershipTable("lent").entries(server) == [
         Entry("made", "TABLE", "mine", "a sign", "a proof"),
         Entry("run", "", "", "", "another"),
     ]
-    ownership_table.add(server, "50%", "r", "n", Entry("made", "VIEW", "seen", "", "p"))
+    OwnershipTable("50%").add(server, "r", "n", Entry("made", "VIEW", "seen", "", "p"))
     assert server.statements[-1] == (
         "INSERT INTO `50%`.tlstax_made (run, step, kind, name, sign, proof, node, until_utc) VALUES "
         "(r, made, VIEW, seen, , p, n, UTC_TIMESTAMP() + INTERVAL 900 SECOND)"
@@ -121,11 +123,11 @@ def test_the_record_is_read_as_it_was_written() -> None:
 def test_a_table_of_the_records_name_that_is_not_like_it_says_nothing() -> None:
     other = FakeDatabase(error=SqlError(1054, "Unknown column 'node' in 'where clause'"))
     assert (
-        ownership_table.busy_elsewhere_s(other, "s", "n"),
-        ownership_table.claimed_things(other, "s"),
+        OwnershipTable("s").busy_elsewhere_s(other, "n"),
+        OwnershipTable("s").claimed_things(other),
     ) == (0, [])
     with pytest.raises(SqlError):
-        ownership_table.busy_elsewhere_s(FakeDatabase(error=LOST), "s", "n")
+        OwnershipTable("s").busy_elsewhere_s(FakeDatabase(error=LOST), "n")
 
 
 class ReportingDatabase(FakeDatabase):

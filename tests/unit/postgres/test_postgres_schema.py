@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from answering_database import AnsweringDatabase
-from tlstax.postgres import ownership_table, schema
+from tlstax.postgres import schema
+from tlstax.postgres.ownership_table import OwnershipTable
 from tlstax.sql.database import SqlError
 from tlstax.sql.ownership import Entry, Thing
 from tlstax.support.errors import UserMistake
@@ -86,22 +87,22 @@ def test_the_record_is_made_with_its_comment_and_read_as_it_was_written() -> Non
     server = AnsweringDatabase(
         {"SELECT step": [("made", "TABLE", "mine", "a sign", "a proof"), ("run", "", "", None, "p")]}
     )
-    assert ownership_table.create(server, "s", "words")
-    assert server.statements[0].startswith('CREATE TABLE "s"."tlstax_made" (')
-    assert server.statements[0].endswith('; COMMENT ON TABLE "s"."tlstax_made" IS words')
-    assert ownership_table.entries(server, "s") == [
+    assert OwnershipTable("s").create(server, "words")
+    assert server.statements[0].startswith('CREATE TABLE "s".tlstax_made (')
+    assert server.statements[0].endswith('; COMMENT ON TABLE "s".tlstax_made IS words')
+    assert OwnershipTable("s").entries(server) == [
         Entry("made", "TABLE", "mine", "a sign", "a proof"),
         Entry("run", "", "", "", "p"),
     ]
     taken = AnsweringDatabase({"CREATE": SqlError("42P07", "already exists")})
-    assert not ownership_table.create(taken, "s", "words")
+    assert not OwnershipTable("s").create(taken, "words")
 
 
 def test_a_record_that_is_gone_or_anothers_says_so() -> None:
     for code in ("42P01", "3F000"):
-        assert ownership_table.has(AnsweringDatabase({"COUNT": SqlError(code, "none")}), "s", "run") is None
-    assert ownership_table.has(AnsweringDatabase({"COUNT": [(0,)]}), "s", "run") is False
-    assert ownership_table.claimed_things(AnsweringDatabase({"DISTINCT": SqlError("42703", "x")}), "s") == []
+        assert OwnershipTable("s").has(AnsweringDatabase({"COUNT": SqlError(code, "none")}), "run") is None
+    assert OwnershipTable("s").has(AnsweringDatabase({"COUNT": [(0,)]}), "run") is False
+    assert OwnershipTable("s").claimed_things(AnsweringDatabase({"DISTINCT": SqlError("42703", "x")})) == []
     lost = SqlError("08006", "gone", is_of_connection=True)
     with pytest.raises(SqlError, match="gone"):
-        ownership_table.claimed_things(AnsweringDatabase({"DISTINCT": lost}), "s")
+        OwnershipTable("s").claimed_things(AnsweringDatabase({"DISTINCT": lost}))

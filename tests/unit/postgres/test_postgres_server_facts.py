@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from answering_database import AnsweringDatabase
-from tlstax.postgres import answering, connection_log, server_facts
+from tlstax.postgres import connection_log, server_facts
 from tlstax.records.trial import ConnectionsSeen
 
 LIMITS = {"max_connections": "100", "superuser_reserved_connections": "3", "reserved_connections": "5"}
@@ -69,7 +69,7 @@ def test_what_postgresql_does_not_have_is_none() -> None:
 
 def test_who_answers_is_unknown_without_a_socket() -> None:
     server = AnsweringDatabase({"server_version": [("18.4",)], "data_directory": [("/no/such/data",)]})
-    found = answering.identity(server, None)
+    found = server_facts.answering(server, None)
     assert (found.pid, found.program, found.listening_port) == (None, None, None)
     assert (found.version, found.data_directory) == ("PostgreSQL 18.4", "/no/such/data")
 

@@ -7,10 +7,11 @@ import re
 import pytest
 
 from answering_database import AnsweringDatabase
-from tlstax.postgres import table
+from tlstax.postgres.table import COLUMNS, POSTGRES_TABLES, line_of
 from tlstax.sql.database import SqlError
 from tlstax.sql.ownership import Mark
 from tlstax.sql.table_rows import LAYOUTS, TableContent
+from tlstax.sql.tables import values_of
 from tlstax.study.workloads import Shape
 from tlstax.support.errors import UserMistake
 
@@ -20,26 +21,29 @@ THERE = {"obj_description": [("tlstax",)]}
 
 def test_the_sum_is_that_of_the_first_32_bits_of_each_rows_md5() -> None:
     """Of "1,123" and "2,123", by md5sum: a40bb563 and 8802ad25."""
-    words = table.expected("t", TableContent(rows=2, seed=1, shape="words"))
+    words = POSTGRES_TABLES.expected("t", TableContent(rows=2, seed=1, shape="words"))
     assert words.rows == 2
     assert words.checksum == 0xA40BB563 + 0x8802AD25
 
 
 def test_the_sum_follows_from_the_rows() -> None:
-    assert table.expected("t", ROWS) == table.expected("t", ROWS)
-    assert table.expected("t", ROWS).checksum != table.expected("t", TableContent(30, 2)).checksum
+    assert POSTGRES_TABLES.expected("t", ROWS) == POSTGRES_TABLES.expected("t", ROWS)
+    assert (
+        POSTGRES_TABLES.expected("t", ROWS).checksum
+        != POSTGRES_TABLES.expected("t", TableContent(30, 2)).checksum
+    )
 
 
 @pytest.mark.parametrize("shape", list(LAYOUTS))
 def test_each_shape_has_its_columns_in_their_order(shape: Shape) -> None:
-    defined = re.split(r", (?=[a-z_]+ )", table.COLUMNS[shape].definition)
+    defined = re.split(r", (?=[a-z_]+ )", COLUMNS[shape].definition)
     assert tuple(column.split()[0] for column in defined) == LAYOUTS[shape].columns
 
 
 def test_a_table_is_made_filled_and_settled_before_it_is_used() -> None:
     server = AnsweringDatabase()
     said: list[str] = []
-    assert table.prepare(server, "t", ROWS, progress=said.append) == 30
+    assert POSTGRES_TABLES.prepare(server, "t", ROWS, progress=said.append) == 30
     assert said == ["filling table t with 30 rows"]
     verbs = [statement.split(" ")[0] for statement in server.statements]
     assert verbs == ["SELECT", "CREATE", "INSERT", "CREATE", "SELECT", "VACUUM", "CHECKPOINT"]
@@ -49,7 +53,7 @@ def test_a_table_is_made_filled_and_settled_before_it_is_used() -> None:
 
 def test_a_table_may_be_named_with_its_schema() -> None:
     server = AnsweringDatabase()
-    table.prepare(server, "own.t", ROWS)
+    POSTGRES_TABLES.prepare(server, "own.t", ROWS)
     assert """nspname = COALESCE(own, current_schema()) AND c.relname = t""" in server.statements[0]
     assert server.statements[1].startswith("""CREATE TABLE "own"."t" (""")
     assert """CREATE INDEX "t_k_1" ON "own"."t" (k)""" in server.statements
@@ -57,7 +61,7 @@ def test_a_table_may_be_named_with_its_schema() -> None:
 
 def test_the_ids_that_the_server_gives_follow_those_that_are_there() -> None:
     server = AnsweringDatabase({"pg_get_serial_sequence": [("public.t_id_seq",)]})
-    table.put_back(server, "t")
+    POSTGRES_TABLES.put_back(server, "t")
     assert server.statements == [
         'TRUNCATE TABLE "t"',
         'INSERT INTO "t" SELECT * FROM "t_kept"',
@@ -84,10 +88,10 @@ def test_only_a_table_that_is_equal_in_all_is_used_again(
         **THERE,
         "pg_attribute": [(name,) for name in LAYOUTS["sbtest"].columns],
         "pg_index": [("t_k_1",)],
-        "COUNT(*), SUM": [(30, table.expected("t", ROWS).checksum)],
+        "COUNT(*), SUM": [(30, POSTGRES_TABLES.expected("t", ROWS).checksum)],
     }
     server = AnsweringDatabase({**equal, **other})
-    table.prepare(server, "t", ROWS)
+    POSTGRES_TABLES.prepare(server, "t", ROWS)
     assert any(statement.startswith("DROP") for statement in server.statements) is not used_again
 
 
@@ -95,8 +99,8 @@ def test_a_table_without_our_mark_is_not_touched() -> None:
     for comment in ("", "somebody's"):
         server = AnsweringDatabase({"obj_description": [(comment,)]})
         for make in (
-            lambda server=server: table.prepare(server, "t", ROWS),
-            lambda server=server: table.keep_copy(server, "t", "sbtest"),
+            lambda server=server: POSTGRES_TABLES.prepare(server, "t", ROWS),
+            lambda server=server: POSTGRES_TABLES.keep_copy(server, "t", "sbtest"),
         ):
             with pytest.raises(UserMistake, match="tlstax did not make"):
                 make()
@@ -105,7 +109,7 @@ def test_a_table_without_our_mark_is_not_touched() -> None:
 
 def test_a_mark_of_the_callers_decides_what_is_ours() -> None:
     server = AnsweringDatabase({"obj_description": [("run 7",)]})
-    table.keep_copy(server, "t", "sbtest", Mark("run 7", lambda comment: comment == "run 7"))
+    POSTGRES_TABLES.keep_copy(server, "t", "sbtest", Mark("run 7", lambda comment: comment == "run 7"))
     assert server.statements[1] == 'DROP TABLE IF EXISTS "t_kept"'
     assert server.statements[2].endswith("""; COMMENT ON TABLE "t_kept" IS run 7""")
 
@@ -114,9 +118,9 @@ def test_a_mark_of_the_callers_decides_what_is_ours() -> None:
 def test_a_name_is_checked_before_it_stands_in_a_statement(name: str) -> None:
     server = AnsweringDatabase()
     for use in (
-        lambda: table.drop(server, name),
-        lambda: table.prepare(server, name, ROWS),
-        lambda: table.put_back(server, name),
+        lambda: POSTGRES_TABLES.drop(server, name),
+        lambda: POSTGRES_TABLES.prepare(server, name, ROWS),
+        lambda: POSTGRES_TABLES.put_back(server, name),
     ):
         with pytest.raises(UserMistake, match="not a table name"):
             use()
@@ -125,24 +129,26 @@ def test_a_name_is_checked_before_it_stands_in_a_statement(name: str) -> None:
 
 def test_large_values_are_not_packed() -> None:
     server = AnsweringDatabase()
-    table.prepare(server, "t", TableContent(rows=0, seed=1, shape="bodies"))
+    POSTGRES_TABLES.prepare(server, "t", TableContent(rows=0, seed=1, shape="bodies"))
     assert server.statements[1].endswith("""; ALTER TABLE "t" ALTER COLUMN body SET STORAGE EXTERNAL""")
 
 
 def test_rows_are_quoted_for_copy_and_for_sql() -> None:
-    assert table._line((1, "O'Brien\\", "a\tb\nc\r")) == "1\tO'Brien\\\\\ta\\tb\\nc\\r\n"
-    assert table._values((1, "O'Brien")) == "(1,'O''Brien')"
+    assert line_of((1, "O'Brien\\", "a\tb\nc\r")) == "1\tO'Brien\\\\\ta\\tb\\nc\\r\n"
+    assert values_of((1, "O'Brien")) == "(1,'O''Brien')"
 
 
 def test_pages_that_may_not_be_written_are_left() -> None:
-    table.write_changed_pages(AnsweringDatabase({"CHECKPOINT": SqlError("42501", "must be superuser")}), "t")
+    POSTGRES_TABLES.write_changed_pages(
+        AnsweringDatabase({"CHECKPOINT": SqlError("42501", "must be superuser")}), "t"
+    )
     lost = SqlError("08006", "gone", is_of_connection=True)
     with pytest.raises(SqlError, match="gone"):
-        table.write_changed_pages(AnsweringDatabase({"CHECKPOINT": lost}), "t")
+        POSTGRES_TABLES.write_changed_pages(AnsweringDatabase({"CHECKPOINT": lost}), "t")
 
 
 @pytest.mark.parametrize(("workers", "purging"), [([(0,)], False), ([(2,)], True)])
 def test_a_vacuum_of_the_servers_own_is_seen(workers: list[tuple[int]], purging: bool) -> None:
-    assert table.is_purging(AnsweringDatabase({"autovacuum worker": workers})) is purging
+    assert POSTGRES_TABLES.is_purging(AnsweringDatabase({"autovacuum worker": workers})) is purging
     refused = SqlError("42501", "permission denied")
-    assert not table.is_purging(AnsweringDatabase({"autovacuum worker": refused}))
+    assert not POSTGRES_TABLES.is_purging(AnsweringDatabase({"autovacuum worker": refused}))

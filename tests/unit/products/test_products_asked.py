@@ -18,7 +18,9 @@ def test_a_product_is_answered_for_by_its_own_room(name: ProductName) -> None:
     product = product_named(name)
     assert product.name == name
     assert (product.login_log is None) == (name != "postgresql")
-    modules = {own.name: getattr(product, own.name) for own in fields(Product) if own.name != "name"}
+    assert type(product.table).__module__ == f"tlstax.{ROOM_OF[name]}.table"
+    own = (field.name for field in fields(Product) if field.name not in {"name", "table"})
+    modules = {name: getattr(product, name) for name in own}
     assert {own: module.__name__ for own, module in modules.items() if module is not None} == {
         own: f"tlstax.{ROOM_OF[name]}.{own}" for own, module in modules.items() if module is not None
     }

@@ -54,7 +54,6 @@ PURE_ROOMS = (
 )
 PURE_MODULES = {
     "clients": ("fleet_messages", "merging"),
-    "network.paths": ("route",),
     "machines": ("cluster",),
     "tools.probes": ("storm_search",),
     "tools.probes.drivers": ("probe_costs", "probe_reading", "probe_table", "probed"),

@@ -24,7 +24,6 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.clients.engine import tool_command
-from tlstax.network.paths.route import Span
 from tlstax.plan.addresses import CLOSED_PORT, FAR_ADDRESS, NEAR_ADDRESSES, TUN
 from tlstax.records.trial import LinkUse, RoundTripTime
 from tlstax.specimens.processes import Launch, mortal, put_first, start, tool
@@ -302,7 +301,7 @@ def open_span(
     link_command()
     with open_places(may_netem=may_netem) as places:
         link = Link(session, places.devices, cpus) if places.devices else None
-        span = OpenSpan(places, link)
+        span = Span(places, link)
         say(f"making a distance between two network namespaces ({span.made_by} delays the packets)")
         try:
             yield span
@@ -311,8 +310,16 @@ def open_span(
                 link.close()
 
 
-class OpenSpan:
-    """Two places, and our own link between them; None where the kernel delays packets itself."""
+class Span:
+    """Two places of this machine with a distance between them: servers stand in the far one.
+
+    Each place is a network namespace of its own, with a loopback of its own. `link` is our own between them,
+    None where the kernel delays packets itself. `far_address` is where the far place is reached over the
+    distance, `near_addresses` are those that clients may come from.
+    """
+
+    far_address = FAR_ADDRESS
+    near_addresses = NEAR_ADDRESSES
 
     def __init__(self, places: Places, link: Link | None) -> None:
         self._places = places
@@ -323,16 +330,6 @@ class OpenSpan:
     def made_by(self) -> Literal["netem", "tlstax-link"]:
         """What delays the packets."""
         return "tlstax-link" if self._link else "netem"
-
-    @property
-    def far_address(self) -> str:
-        """The far place's address on the distance."""
-        return FAR_ADDRESS
-
-    @property
-    def near_addresses(self) -> tuple[str, ...]:
-        """The near place's addresses on the distance."""
-        return NEAR_ADDRESSES
 
     def enter_far(self) -> tuple[str, ...]:
         """The beginning of a command line that executes a program in the far place, in the same process."""

@@ -1,18 +1,17 @@
-"""What every path is made of: the ends that it runs between, its programs in their order, how it counts."""
+"""What every path is made of: its ends, its programs in their order, how it counts; how a case travels."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import psutil
 
-from tlstax.network.paths.route import Span
+from tlstax.contract import Endpoint
 from tlstax.records.capture import Spoken
 from tlstax.records.trial import ConnectionsSeen, PathPart
 from tlstax.specimens import processes, server_settings
@@ -22,8 +21,13 @@ from tlstax.specimens.manifest import Kept
 from tlstax.specimens.processes import TAIL_BYTES
 from tlstax.specimens.server_build import loader_of
 from tlstax.specimens.sessions import Session
+from tlstax.study.factors import Distance
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
+
+if TYPE_CHECKING:  # few studies have either
+    from tlstax.network.distance.opening import Span
+    from tlstax.network.paths.opening import RunningPath
 
 ENDS_WITHIN_S = 5.0
 
@@ -239,18 +243,12 @@ def _runs(pid: int) -> bool:
 
 def told_version(kept: Kept) -> str:
     """What the specimen's program prints of its version. MachineFault where it does not run."""
-    done = ran(own_command(kept, kept.program, [VERSION_OPTION[kept.manifest.recipe.name]]))
+    command = own_command(kept, kept.program, [VERSION_OPTION[kept.manifest.recipe.name]])
+    done = processes.ran(processes.mortal(command), typed="")
     said = (done.stdout + done.stderr).strip()
     if done.returncode != 0:
         raise MachineFault(f"{kept.program} does not run ({said[-200:] or 'no message'})")
     return said
-
-
-def ran(command: Sequence[str], typed: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a small tool of a specimen to its end; `typed` is its standard input."""
-    return subprocess.run(
-        processes.mortal(command), input=typed, capture_output=True, text=True, check=False, timeout=30
-    )
 
 
 @dataclass(frozen=True)
@@ -304,3 +302,19 @@ class Design(Protocol):
     def logins(self) -> tuple[ConnectionsSeen, ...] | None:
         """Of those that `connections` counted last, how each was encrypted; None where it lets nobody in."""
         ...
+
+
+@dataclass(frozen=True)
+class Route:
+    """How one case reaches its server.
+
+    `entering` goes before the client's command, to start it in its place. `path` is None where client and
+    server are connected directly. `span` is None where no distance is to be put between them.
+    """
+
+    endpoint: Endpoint
+    source_addresses: tuple[str, ...]
+    entering: tuple[str, ...] = ()
+    path: RunningPath | None = None
+    span: Span | None = None
+    distance: Distance = field(default_factory=Distance)

@@ -8,7 +8,6 @@ TLS is between two HAProxys. Each runs as many threads as it is given processors
 from __future__ import annotations
 
 import csv
-import os
 import re
 import resource
 import socket
@@ -162,9 +161,8 @@ def _most_connections() -> int:
 def _in_one_file(issued: Certificates) -> Path:
     """Certificate and key together, as HAProxy reads them, for this user alone."""
     file = issued.certificate_file.with_name("far.pem")
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as both:
-        both.write(issued.certificate_file.read_bytes() + issued.key_file.read_bytes())
+    file.touch(0o600)
+    file.write_bytes(issued.certificate_file.read_bytes() + issued.key_file.read_bytes())
     return file
 
 

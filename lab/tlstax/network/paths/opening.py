@@ -15,7 +15,6 @@ from tlstax.network.paths.design import Design, Ends, Laid, Ports, Program
 from tlstax.network.paths.exchange import Exchange, exchange
 from tlstax.network.paths.haproxy import Haproxy
 from tlstax.network.paths.pgbouncer import PgBouncer
-from tlstax.network.paths.route import RunningPath
 from tlstax.network.paths.router import MODES, Router
 from tlstax.network.paths.ssh import Ssh
 from tlstax.network.paths.stunnel import Stunnel
@@ -59,7 +58,7 @@ def open_path(name: str, ends: Ends) -> Iterator[RunningPath]:
     kept = shelf.present(recipe)
     if kept is None:
         raise MachineFault(f"{recipe.title} has not been fetched", remedy="start again with a network")
-    running = Running(name, kept, design, ends)
+    running = RunningPath(name, kept, design, ends)
     try:
         running.start()
         yield running
@@ -101,8 +100,8 @@ Client/Server Protocol, HandshakeV10). PostgreSQL's answer in one byte whether t
 SSLRequest)."""
 
 
-class Running:
-    """A `RunningPath`. `start` it once; `stop` may be called twice."""
+class RunningPath:
+    """Programs between client and server. `start` it once; `stop` may be called twice."""
 
     def __init__(self, name: str, kept: Kept, design: Callable[[], Design], ends: Ends) -> None:
         self._name = name
@@ -168,7 +167,7 @@ class Running:
         self._design.connections(self._programs)
 
     def observe(self) -> PathObservation:
-        """What it showed since `begin`."""
+        """What it showed since `begin`. Never fails: a program that has died is a part that is not alive."""
         parts = self._parts()
         connections = self._design.connections(self._programs) if self.is_alive() else None
         broken = not all(part.alive for part in parts)

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.network.paths.design import Ends, Laid, Place, Plan, Ports, Program, own_command, ran
+from tlstax.network.paths.design import Ends, Laid, Place, Plan, Ports, Program, own_command
 from tlstax.network.paths.exchange import Exchange, exchange
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.processes import mortal, ran
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
 
@@ -167,6 +168,6 @@ class Router:
         """The account of the status page; its password goes over standard input."""
         tool = kept.program.with_name("mysqlrouter_passwd")
         command = own_command(kept, tool, ["set", str(file), USER], libraries)
-        done = ran(command, f"{self._password}\n")
+        done = ran(mortal(command), typed=f"{self._password}\n")
         if done.returncode != 0:
             raise MachineFault(f"MySQL Router's password file cannot be made ({done.stderr.strip()[-200:]})")

@@ -182,8 +182,7 @@ def new_ssh_key(file: Path) -> str:
         serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
     )
     public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as private_file:
-        private_file.write(private)
+    file.touch(0o600)
+    file.write_bytes(private)
     file.with_suffix(".pub").write_bytes(public + b"\n")
     return public.decode("ascii")

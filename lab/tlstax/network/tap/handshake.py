@@ -1,11 +1,12 @@
 """A TLS handshake followed without a key: what was offered, what was chosen, when it is over.
 
-What the numbers on the wire are called is here too: cipher suites, groups, versions, MySQL's commands.
+What the numbers on the wire are called is here too: cipher suites, groups, signatures, versions.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tlstax.network.tap.units import Cursor, Malformed, Unit, numbers
@@ -102,60 +103,15 @@ SIGNATURES = {
 VERSIONS = {0x0300: "SSLv3", 0x0301: "TLSv1", 0x0302: "TLSv1.1", 0x0303: "TLSv1.2", 0x0304: "TLSv1.3"}
 """Protocol versions as OpenSSL prints them."""
 
-COMMANDS = {
-    0x01: "COM_QUIT",
-    0x02: "COM_INIT_DB",
-    0x03: "COM_QUERY",
-    0x04: "COM_FIELD_LIST",
-    0x07: "COM_REFRESH",
-    0x08: "COM_SHUTDOWN",
-    0x09: "COM_STATISTICS",
-    0x0A: "COM_PROCESS_INFO",
-    0x0C: "COM_PROCESS_KILL",
-    0x0D: "COM_DEBUG",
-    0x0E: "COM_PING",
-    0x11: "COM_CHANGE_USER",
-    0x16: "COM_STMT_PREPARE",
-    0x17: "COM_STMT_EXECUTE",
-    0x18: "COM_STMT_SEND_LONG_DATA",
-    0x19: "COM_STMT_CLOSE",
-    0x1A: "COM_STMT_RESET",
-    0x1B: "COM_SET_OPTION",
-    0x1C: "COM_STMT_FETCH",
-    0x1F: "COM_RESET_CONNECTION",
-    0xFA: "COM_STMT_BULK_EXECUTE",
-}
-"""Commands of MySQL's client/server protocol ("Command Phase"); the last is MariaDB's."""
+
+def named(names: Mapping[int, str], number: int) -> str:
+    """What a number is called, or itself in hexadecimal."""
+    return names.get(number, f"0x{number:04x}")
 
 
-def suite_name(number: int) -> str:
-    """A cipher suite's name, or its number in hexadecimal."""
-    return SUITES.get(number, f"0x{number:04x}")
-
-
-def group_name(number: int) -> str:
-    """A key exchange group's name, or its number in hexadecimal."""
-    return GROUPS.get(number, f"0x{number:04x}")
-
-
-def signature_name(number: int) -> str:
-    """A signature scheme's name, or its number in hexadecimal."""
-    return SIGNATURES.get(number, f"0x{number:04x}")
-
-
-def version_name(number: int) -> str:
-    """A protocol version's name, or its number in hexadecimal."""
-    return VERSIONS.get(number, f"0x{number:04x}")
-
-
-def command_name(number: int) -> str:
-    """A command's name, or its number in hexadecimal."""
-    return COMMANDS.get(number, f"command 0x{number:02x}")
-
-
-def is_grease(number: int) -> bool:
-    """Whether a value stands for nothing, and is there to see that the other side bears it (RFC 8701)."""
-    return number & 0x0F0F == 0x0A0A and number >> 8 == number & 0xFF
+def _offered(names: Mapping[int, str], numbers: Iterable[int]) -> tuple[str, ...]:
+    """What a client offers, by name: without what only tests how the other side bears it (RFC 8701)."""
+    return tuple(named(names, one) for one in numbers if one & 0x0F0F != 0x0A0A or one >> 8 != one & 0xFF)
 
 
 HELLO_RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
@@ -199,18 +155,18 @@ def client_hello(body: bytes) -> Hello:
     suites = numbers(cursor.vector(2))
     cursor.vector(1)
     extensions = _extensions(cursor)
-    versions = sorted(_offered_versions(extensions, version), reverse=True)
+    versions: tuple[int, ...] = (version,)
+    if _VERSIONS in extensions:
+        versions = numbers(Cursor(extensions[_VERSIONS]).vector(1))
     named_session = bool(session_id) and TLS13 not in versions
     return Hello(
-        versions=tuple(version_name(one) for one in versions),
-        cipher_suites=tuple(suite_name(one) for one in suites if not is_grease(one)),
-        groups=tuple(group_name(one) for one in _listed(extensions, _GROUPS) if not is_grease(one)),
-        key_shares=tuple(group_name(one) for one in _key_shares(extensions) if not is_grease(one)),
+        versions=_offered(VERSIONS, sorted(versions, reverse=True)),
+        cipher_suites=_offered(SUITES, suites),
+        groups=_offered(GROUPS, _listed(extensions, _GROUPS)),
+        key_shares=_offered(GROUPS, _key_shares(extensions)),
         server_name=_server_name(extensions),
         offers_session=named_session or bool(extensions.get(_TICKET)) or _PSK in extensions,
-        signatures=tuple(
-            signature_name(one) for one in _listed(extensions, _SIGNATURES) if not is_grease(one)
-        ),
+        signatures=_offered(SIGNATURES, _listed(extensions, _SIGNATURES)),
         protocols=_protocols(extensions),
     )
 
@@ -230,7 +186,7 @@ def server_hello(body: bytes) -> ServerSaid:
     return ServerSaid(
         version=version,
         suite=suite,
-        group=group_name(Cursor(share).number(2)) if share else None,
+        group=named(GROUPS, Cursor(share).number(2)) if share else None,
         hello_retry=random == HELLO_RETRY,
         takes_psk=_PSK in extensions,
     )
@@ -243,7 +199,7 @@ def key_exchange_group(body: bytes, suite: str) -> str | None:
     """
     cursor = Cursor(body)
     if "ECDHE" in suite:
-        return group_name(cursor.number(2)) if cursor.number(1) == _NAMED_CURVE else None
+        return named(GROUPS, cursor.number(2)) if cursor.number(1) == _NAMED_CURVE else None
     if "DHE" in suite:
         return f"DH {int.from_bytes(cursor.vector(2), 'big').bit_length()}"
     return None
@@ -259,13 +215,6 @@ def _extensions(cursor: Cursor) -> dict[int, bytes]:
         number = inside.number(2)
         found[number] = inside.vector(2)
     return found
-
-
-def _offered_versions(extensions: dict[int, bytes], legacy: int) -> list[int]:
-    if _VERSIONS in extensions:
-        offered = numbers(Cursor(extensions[_VERSIONS]).vector(1))
-        return [one for one in offered if not is_grease(one)]
-    return [legacy]
 
 
 def _listed(extensions: dict[int, bytes], extension: int) -> tuple[int, ...]:
@@ -351,8 +300,8 @@ class Handshake:
             hello = hello.model_copy(update={"offers_session": True})
         return TlsSeen(
             hello=hello,
-            version=None if self._version is None else version_name(self._version),
-            cipher=None if self._suite is None else suite_name(self._suite),
+            version=None if self._version is None else named(VERSIONS, self._version),
+            cipher=None if self._suite is None else named(SUITES, self._suite),
             group=self._group,
             hello_retry=self._hello_retry,
             resumed=self._resumed,
@@ -362,7 +311,7 @@ class Handshake:
     def name(self, record: Unit) -> str:
         """What a record is, as far as can be read: "TLSv1.2 Application Data"."""
         version = int.from_bytes(record.header[1:3], "big") if self._version is None else self._version
-        return f"{version_name(version)} {_TYPES.get(record.header[0], 'record')}"
+        return f"{named(VERSIONS, version)} {_TYPES.get(record.header[0], 'record')}"
 
     def follow(self, sender: Sender, record: Unit) -> bool | None:
         """One more record, in its order. Whether its sender then waits: None says nothing of it."""
@@ -411,7 +360,7 @@ class Handshake:
         elif sender == "server" and kind == _SERVER_HELLO:
             self._server_hello(message)
         elif sender == "server" and kind == _SERVER_KEY_EXCHANGE and self._suite is not None:
-            self._group = key_exchange_group(message, suite_name(self._suite))
+            self._group = key_exchange_group(message, named(SUITES, self._suite))
         elif sender == "server" and kind == _SERVER_HELLO_DONE:
             self._hello_done = True
 
@@ -448,7 +397,7 @@ class Handshake:
         It is a hash with a message header (RFC 8446, section 4.4.4). What may come before it, a certificate
         and its proof, has other lengths.
         """
-        hash_bytes = 48 if self._suite is not None and suite_name(self._suite).endswith("SHA384") else 32
+        hash_bytes = 48 if self._suite is not None and named(SUITES, self._suite).endswith("SHA384") else 32
         content = len(record.body) - _CONTENT_TYPE_BYTES - self._tag_bytes()
         for padding in _PADDINGS:
             rest = content - padding - _MESSAGE_HEADER_BYTES - hash_bytes
@@ -459,4 +408,4 @@ class Handshake:
 
     def _tag_bytes(self) -> int:
         """How much longer the cipher's seal makes a record of TLS 1.3 (RFC 8446, appendix B.4)."""
-        return 8 if self._suite is not None and "CCM_8" in suite_name(self._suite) else 16
+        return 8 if self._suite is not None and "CCM_8" in named(SUITES, self._suite) else 16

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tlstax.network.tap.handshake import command_name
 from tlstax.network.tap.units import (
     COMPRESSED_PACKETS,
     LONGEST_TEXT,
@@ -19,6 +18,31 @@ from tlstax.records.capture import Sender, Spoken, StatementSeen
 CLIENT_COMPRESS, CLIENT_SSL = 1 << 5, 1 << 11
 CLIENT_ZSTD, CLIENT_QUERY_ATTRIBUTES = 1 << 26, 1 << 27
 """Capability flags of MySQL's client/server protocol."""
+
+COMMANDS = {
+    0x01: "COM_QUIT",
+    0x02: "COM_INIT_DB",
+    0x03: "COM_QUERY",
+    0x04: "COM_FIELD_LIST",
+    0x07: "COM_REFRESH",
+    0x08: "COM_SHUTDOWN",
+    0x09: "COM_STATISTICS",
+    0x0A: "COM_PROCESS_INFO",
+    0x0C: "COM_PROCESS_KILL",
+    0x0D: "COM_DEBUG",
+    0x0E: "COM_PING",
+    0x11: "COM_CHANGE_USER",
+    0x16: "COM_STMT_PREPARE",
+    0x17: "COM_STMT_EXECUTE",
+    0x18: "COM_STMT_SEND_LONG_DATA",
+    0x19: "COM_STMT_CLOSE",
+    0x1A: "COM_STMT_RESET",
+    0x1B: "COM_SET_OPTION",
+    0x1C: "COM_STMT_FETCH",
+    0x1F: "COM_RESET_CONNECTION",
+    0xFA: "COM_STMT_BULK_EXECUTE",
+}
+"""What commands are called ("Command Phase"); the last is MariaDB's."""
 
 _SSL_REQUEST_BYTES = 32
 _OK, _EOF, _ERR, _INFILE = 0x00, 0xFE, 0xFF, 0xFB
@@ -62,7 +86,7 @@ class MySqlPackets:
         if packet.header[3] != 0 or not packet.body:
             return Said("data", ends_frame=True)
         self._command = packet.body[0]
-        name, shown_bytes = command_name(self._command), None
+        name, shown_bytes = COMMANDS.get(self._command, f"command 0x{self._command:02x}"), None
         if self._command == _CHANGE_USER:
             self.stage, shown_bytes = "login", _SHOWN_OF_SECRETS
         statement = StatementSeen(command=name, text=self._text(packet.body))

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.specimens import processes
 from tlstax.specimens.manifest import AptPackages, Part, Recipe
+from tlstax.specimens.processes import mortal, ran
 from tlstax.specimens.progress import Reporter, megabytes
 from tlstax.specimens.sources import tool
 from tlstax.specimens.sources.tool import Place
@@ -100,8 +100,7 @@ def keep_links_inside(tree: Path) -> None:
 
 
 def _dpkg_deb(*arguments: str) -> str:
-    command = processes.mortal(["dpkg-deb", *arguments])
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = ran(mortal(["dpkg-deb", *arguments]), timeout_s=300)
     if done.returncode != 0:
         raise fault("a package cannot be unpacked", done.stderr)
     return done.stdout
@@ -125,7 +124,6 @@ def _set_library_apart(tree: Path, soname: str) -> None:
 
 UPDATE_TIMEOUT_S = 300.0
 DOWNLOAD_TIMEOUT_S = 1800.0
-ASK_TIMEOUT_S = 60.0
 NETWORK_TIMEOUT_S = 20
 """How long apt waits for one silent connection before it gives up (apt.conf(5), Acquire::http::Timeout)."""
 
@@ -224,14 +222,7 @@ class AptCommand:
 
     def _ask(self, command: list[str]) -> str:
         """What apt says from the lists that it has."""
-        done = subprocess.run(
-            processes.mortal(command),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=ASK_TIMEOUT_S,
-            env={**os.environ, **self._environment()},
-        )
+        done = ran(mortal(command), {**os.environ, **self._environment()})
         if done.returncode != 0:
             raise fault(f"{command[0]} failed", done.stdout + done.stderr)
         return done.stdout
@@ -355,10 +346,7 @@ def _status(given: tuple[str, ...], architecture: str) -> str:
 
 
 def _architecture() -> str:
-    done = subprocess.run(
-        ["dpkg", "--print-architecture"], capture_output=True, text=True, check=False, timeout=60
-    )
-    return done.stdout.strip()
+    return ran(["dpkg", "--print-architecture"]).stdout.strip()
 
 
 def _size(file: Path) -> int:
@@ -457,12 +445,11 @@ def _keyrings() -> tuple[Path, ...]:
 
 def _output_of(command: list[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        return ran(command).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(
             f"{command[0]} cannot be run ({reason(error)})", remedy="repair this machine's apt"
         ) from error
-    return done.stdout
 
 
 def codename() -> str:

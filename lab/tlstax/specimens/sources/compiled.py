@@ -23,6 +23,7 @@ from platform import machine
 
 from tlstax.specimens.catalogue import FAULT_SOURCES, INSTALLING, RUN, files_of
 from tlstax.specimens.manifest import AptPackages, Crate, CSource, DriverBuild, OpensslBuild, Part, Recipe
+from tlstax.specimens.processes import ran
 from tlstax.specimens.progress import Meter, Reporter
 from tlstax.specimens.sources import apt, tool
 from tlstax.specimens.sources.tool import Place, unpack_tar
@@ -241,10 +242,10 @@ def _compiler_name() -> str:
     """What the compiler calls itself."""
     path = shutil.which(COMPILER) or COMPILER
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60)
+        said = ran([path, "--version"]).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(f"{path} cannot be run ({reason(error)})") from error
-    return next(iter(done.stdout.splitlines()), COMPILER)
+    return next(iter(said.splitlines()), COMPILER)
 
 
 BUILD, ROOT = "build", "root"

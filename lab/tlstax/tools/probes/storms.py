@@ -16,8 +16,7 @@ from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop, TlsOff
 from tlstax.external import conditions
 from tlstax.external.access import ExternalAccess
 from tlstax.external.connection import abilities_of
-from tlstax.network.paths.opening import obtain_path
-from tlstax.network.paths.route import RunningPath
+from tlstax.network.paths.opening import RunningPath, obtain_path
 from tlstax.observers.process import read_cpu
 from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of

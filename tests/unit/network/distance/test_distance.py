@@ -15,7 +15,7 @@ from tlstax.clients.process import ClientFailure
 from tlstax.contract import TcpEndpoint
 from tlstax.network.distance import making
 from tlstax.network.distance.opening import Places, _places
-from tlstax.network.paths.route import Route
+from tlstax.network.paths.design import Route
 from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.plan.order import cases
 from tlstax.plan.timing import (
