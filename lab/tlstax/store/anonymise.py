@@ -249,7 +249,7 @@ def _built_in_words() -> frozenset[str]:
         for table in _TABLES
         for product in products
     ]
-    statements = [own for one in made for part in one.transactions for own in part.statements]
+    statements = [own for one in made for own in one.all_statements]
     words = {word for own in statements for word in re.findall(r"\w+", own.sql)}
     names = {name for one in made for part in one.transactions for name in part.parameters}
     verbs = {"BEGIN", "COMMIT", "ROLLBACK", "TRUNCATE", "TABLE", "ALTER", "ENGINE", "InnoDB", "left", "out"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -119,27 +118,19 @@ def _bare(workload: Workload) -> Workload:
 
 def _table(workload: Workload) -> str | None:
     """The table of its first statement; None where it has none: no statement, or none with a table."""
-    statements = (statement for one in workload.transactions for statement in one.statements)
-    match = next((TABLE.search(statement.sql) for statement in statements), None)
+    match = next((TABLE.search(statement.sql) for statement in workload.all_statements), None)
     return match[1] if match else None
 
 
 def _rows(workload: Workload) -> int | None:
     """How many rows the table has, as far as ids are drawn from all of them."""
-    return next((_last(parameter) for parameter in _parameters(workload) if _last(parameter)), None)
+    return next(filter(None, map(_last, workload.all_parameters)), None)
 
 
 def _last(parameter: Parameter) -> int | None:
     if isinstance(parameter, UniformInt):
         return parameter.high
     return parameter.last if isinstance(parameter, Sequence) and parameter.first == 1 else None
-
-
-def _parameters(workload: Workload) -> Iterator[Parameter]:
-    for transaction in workload.transactions:
-        yield from transaction.parameters.values()
-        for statement in transaction.statements:
-            yield from statement.parameters.values()
 
 
 TIME_GIVEN_S = 999_999
