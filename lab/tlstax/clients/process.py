@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
 from pydantic import TypeAdapter, ValidationError
@@ -246,9 +245,7 @@ class Client(Protocol):
         """The client, which has been given its job."""
         ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Ends it."""
         ...
 
@@ -296,9 +293,7 @@ class LoadClient:
         self.give_job()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._program.close(_GRACE_S)
 
     def give_job(self) -> None:

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from io import FileIO
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import TracebackType
 from typing import BinaryIO, Self, TextIO
 
 from tlstax.records.profiles.perf_script import FIELDS, parse
@@ -191,9 +190,7 @@ class Profiler:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._child is not None:
             self._child.kill()
             self._child.wait()

@@ -15,7 +15,6 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Self
 
 from tlstax.clients.adapter import Failed, Fault, Laboratory, connections_alone, failure, file_in_memory
@@ -219,9 +218,7 @@ class Mysqlslap(Child):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         # A gate that still waits ends with its standard input.
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from tlstax.clients.adapter import Failed, Fault, Laboratory, failure, file_in_memory
@@ -102,9 +101,7 @@ class Copying(Child):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stderr):
