@@ -45,7 +45,7 @@ from tlstax.plan.jobs import MOST_SKEW, LoadPlace, shared
 from tlstax.records.trial import Machine, MappedLibrary
 from tlstax.records.window import Load, LoadPart, PortUse
 from tlstax.support.errors import MachineFault
-from tlstax.support.plain_words import plain, reason
+from tlstax.support.plain_words import first_mistake, reason
 
 R = TypeVar("R", Welcome, Clock, Readied, Sliced, Finished)
 
@@ -97,7 +97,7 @@ class FleetLine:
     def tell(self, order: Frozen) -> None:
         """Give an order."""
         try:
-            self._socket.sendall(order.model_dump_json().encode() + b"\n")
+            self._socket.sendall(order.as_line())
         except OSError as error:
             raise self._lost(error) from None
 
@@ -124,10 +124,8 @@ class FleetLine:
         try:
             return REPLIES.validate_json(self._next_line(time.monotonic() + within_s))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
             raise LoadMachineLost(
-                f"what {self.peer.name} answers cannot be read, at {where}: {plain(first['msg'])}"
+                f"what {self.peer.name} answers cannot be read, at {first_mistake(error)}"
             ) from None
 
     def _next_line(self, deadline: float) -> bytes:

@@ -46,7 +46,7 @@ from tlstax.specimens.sessions import open_session
 from tlstax.study import Study
 from tlstax.support import interruption
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.support.plain_words import plain, reason
+from tlstax.support.plain_words import first_mistake, reason
 
 PATIENCE_S = 60.0
 """How long a node waits to be ended by the head once a load machine is gone: Ray takes its time to know."""
@@ -169,9 +169,7 @@ def _read(orders: TextIO) -> Orders:
         try:
             yield ORDERS.validate_json(text)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise MachineFault(f"an order cannot be read, at {where}: {plain(first['msg'])}") from None
+            raise MachineFault(f"an order cannot be read, at {first_mistake(error)}") from None
 
 
 def _gather(orders: TextIO, lines: queue.Queue[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from tlstax.clients.adapter import Refusal, tls_lacking
+from tlstax.clients.adapter import Refusal, refuse, tls_lacking
 from tlstax.contract import (
     Digits,
     Job,
@@ -32,12 +32,7 @@ _MODES = {"none": "REQUIRED", "ca": "VERIFY_CA", "identity": "VERIFY_IDENTITY"}
 
 def check(job: Job) -> None:
     """Refusal, in one sentence, where the job asks for what mysqlslap cannot do."""
-    for impossible, sentence in (
-        *_limits(job),
-        *(_tls_limits(job.tls) if isinstance(job.tls, TlsOn) else ()),
-    ):
-        if impossible:
-            raise Refusal(sentence)
+    refuse([*_limits(job), *(_tls_limits(job.tls) if isinstance(job.tls, TlsOn) else ())])
 
 
 def _limits(job: Job) -> list[tuple[bool, str]]:

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from tlstax.clients.adapter import Refusal, tls_lacking
+from tlstax.clients.adapter import Refusal, refuse, tls_lacking
 from tlstax.contract import (
     Job,
     Offset,
@@ -37,10 +37,7 @@ _PLACE = re.compile(r"\{\{|\{(\w+)\}")
 
 def check(job: Job) -> None:
     """Refusal, in one sentence, where the job asks for what pgbench cannot do."""
-    tls_limits = _tls_limits(job.tls) if isinstance(job.tls, TlsOn) else []
-    for impossible, sentence in (*_limits(job), *tls_limits):
-        if impossible:
-            raise Refusal(sentence)
+    refuse([*_limits(job), *(_tls_limits(job.tls) if isinstance(job.tls, TlsOn) else ())])
 
 
 def _limits(job: Job) -> list[tuple[bool, str]]:

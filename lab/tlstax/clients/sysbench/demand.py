@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tlstax.clients.adapter import Refusal, tls_lacking
+from tlstax.clients.adapter import Refusal, refuse, tls_lacking
 from tlstax.contract import Job, Parameter, Sequence, TlsOff, TlsOn, UniformInt, UnixEndpoint, Workload
 from tlstax.study import workloads
 
@@ -156,9 +156,7 @@ a certificate with a key of another kind (SSL_CONF_cmd(3), ClientSignatureAlgori
 
 def demand_of(job: Job) -> Chosen:
     """The script that the job asks for, and its table; Refusal where sysbench cannot do it."""
-    for impossible, sentence in _limits(job):
-        if impossible:
-            raise Refusal(sentence)
+    refuse(_limits(job))
     return chosen(job.workload)
 
 
