@@ -59,7 +59,7 @@ from tlstax.study.needs import (
 )
 from tlstax.study.tls_levels import HAS_PASSWORDS, POOLS
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.support.text import as_ranges, counted, enumerated
+from tlstax.support.text import as_ranges, counted, enumerated, time_left
 
 SPARE_CONNECTIONS = 50
 """Connections that a server has room for besides those of its cases."""
@@ -196,14 +196,18 @@ def obtain(study: Study, say: Say, *, external: Collection[str | None] = ()) -> 
     chosen = (choice.server for choice in server_choices(study))
     names = dict.fromkeys(name for name in chosen if name not in external)
     _check_names(study, names)
-    servers = {name: _obtained(study, "server", name, say) for name in names}
-    libraries = {}
-    for name in tls_libraries(study):
-        try:
-            libraries[name] = named_tls_library(name, say)
-        except TlstaxError as error:
-            raise left_out(error, study, {_library_factor(study, name): name}) from error
-    planted = {name: _planted(study, name, say) for name in faults(study)}
+    servers: dict[str | None, ServerBuild] = {}
+    for name in names:
+        with leaving_out(study, {"server": name or ""}):
+            servers[name] = default_server(say) if name is None else named_server(name, say)
+    libraries: dict[str, TlsLibrary] = {}
+    for library in tls_libraries(study):
+        with leaving_out(study, {_library_factor(study, library): library}):
+            libraries[library] = named_tls_library(library, say)
+    planted: dict[str, Fault] = {}
+    for fault in faults(study):
+        with leaving_out(study, {"fault": fault}):
+            planted[fault] = named_fault(fault, say)
     named = study.levels_of().get(CLIENT_LIBRARY, ())
     for_clients = {name: library for name, library in libraries.items() if name in named}
     return Specimens(
@@ -221,56 +225,40 @@ CLIENT_LIBRARY = "client_tls_library"
 def _check_names(study: Study, servers: Iterable[str | None]) -> None:
     """UserMistake for a name that is none, before what goes by the other names is fetched."""
     for name in filter(None, servers):
-        try:
+        with leaving_out(study, {"server": name}):
             check_server_name(name)
-        except UserMistake as mistake:
-            raise left_out(mistake, study, {"server": name}) from mistake
     for name in tls_libraries(study):
-        try:
+        with leaving_out(study, {_library_factor(study, name): name}):
             check_library_name(name)
-        except UserMistake as mistake:
-            raise left_out(mistake, study, {_library_factor(study, name): name}) from mistake
 
 
 def _library_factor(study: Study, name: str) -> str:
     return "tls_library" if name in study.levels_of().get("tls_library", ()) else CLIENT_LIBRARY
 
 
-def _obtained(study: Study, factor: str, name: str | None, say: Say) -> ServerBuild:
-    if name is None:
-        return default_server(say)
-    try:
-        return named_server(name, say)
-    except TlstaxError as error:
-        raise left_out(error, study, {factor: name}) from error
-
-
-def _planted(study: Study, name: str, say: Say) -> Fault:
-    try:
-        return named_fault(name, say)
-    except TlstaxError as error:
-        raise left_out(error, study, {"fault": name}) from error
-
-
 def _path(study: Study, name: str, say: Say) -> Specimen:
     from tlstax.network.paths.opening import obtain_path  # noqa: PLC0415 (few studies have paths)
 
-    try:
+    with leaving_out(study, {"path": name}, f"the path {name} is not available"):
         return obtain_path(name, say)
-    except TlstaxError as error:
-        named = type(error)(f"the path {name} is not available: {error.message}", remedy=error.remedy)
-        raise left_out(named, study, {"path": name}) from error
 
 
 def client_program(study: Study, name: str, say: Say) -> ClientProgram:
     """The load client of this name; UserMistake or MachineFault where it is not to be had."""
-    try:
+    if name == ENGINE:
         return obtain_client(name, say)
+    with leaving_out(study, {"client": name}, f"the load client {name} is not available"):
+        return obtain_client(name, say)
+
+
+@contextmanager
+def leaving_out(study: Study, at_fault: Levels, what: str = "") -> Iterator[None]:
+    """A failure in the block says `what` it means, and names the option by which the study does without."""
+    try:
+        yield
     except TlstaxError as error:
-        if name == ENGINE:
-            raise
-        named = type(error)(f"the load client {name} is not available: {error.message}", remedy=error.remedy)
-        raise left_out(named, study, {"client": name}) from error
+        said = type(error)(f"{what}: {error.message}", remedy=error.remedy) if what else error
+        raise left_out(said, study, at_fault) from error
 
 
 def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
@@ -341,7 +329,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last four w
             try:
                 wanted = _wanted(study, choice, specimens, needs.connections)
                 bench = stack.enter_context(
-                    private_bench(session, wanted, equipment, here, needs, _unsaid if several else say)
+                    private_bench(session, wanted, equipment, here, needs, unsaid if several else say)
                 )
             except TlstaxError as error:
                 raise left_out(_named(error, choice), study, _at_fault(choice)) from error
@@ -399,12 +387,9 @@ def _accounts(study: Study, bench: PrivateBench, choice: ServerChoice) -> dict[s
     plugins = dict.fromkeys(case.auth for case in study.included() if case.server_choice == choice)
     accounts = {}
     for plugin in plugins:
-        if plugin == DEFAULT_AUTH:
-            continue
-        try:
-            accounts[plugin] = bench.server.account_by(plugin)
-        except TlstaxError as error:
-            raise left_out(error, study, {"auth": plugin}) from error
+        if plugin != DEFAULT_AUTH:
+            with leaving_out(study, {"auth": plugin}):
+                accounts[plugin] = bench.server.account_by(plugin)
     return accounts
 
 
@@ -426,10 +411,8 @@ def _opened(study: Study, name: str, ends: Ends) -> Iterator[RunningPath]:
     from tlstax.network.paths.opening import open_path  # noqa: PLC0415 (few studies have paths)
 
     with ExitStack() as stack:
-        try:
+        with leaving_out(study, {"path": name}):
             running = stack.enter_context(open_path(name, ends))
-        except TlstaxError as error:
-            raise left_out(error, study, {"path": name}) from error
         yield running
 
 
@@ -468,8 +451,8 @@ def _at_fault(choice: ServerChoice) -> dict[str, Level]:
     }
 
 
-def _unsaid(_: str) -> None:
-    """With many servers, the steps of each would drown which of them is being started."""
+def unsaid(_: str) -> None:
+    """Where the steps of a server would drown which of many is being started, or are not the run's."""
 
 
 def _named(error: TlstaxError, choice: ServerChoice) -> TlstaxError:
@@ -484,10 +467,7 @@ def _named(error: TlstaxError, choice: ServerChoice) -> TlstaxError:
 
 
 def _starting(choice: ServerChoice, place: int, of: int, took_s: float) -> str:
-    left = ""
-    if place:
-        left_s = took_s / place * (of - place)
-        left = f" ({left_s / 60:.0f} min left)" if left_s >= 120 else f" ({left_s:.0f} s left)"
+    left = f" ({time_left(took_s / place * (of - place))} left)" if place else ""
     return f"starting {place + 1} of {of}: {choice.words()}{left}"
 
 
