@@ -278,20 +278,8 @@ def _record(perf: str, event: str, recording: BinaryIO) -> list[str]:
     Without --no-bpf-event perf waits a second for the kernel; build ids would be read from every file.
     """
     room = ("-m", BUFFER) if os.geteuid() == 0 else ()
-    return [
-        *(
-            perf,
-            "record",
-            "-e",
-            event,
-            "-F",
-            str(FREQUENCY_HZ),
-            "--call-graph",
-            f"dwarf,{STACK_BYTES}",
-            *room,
-        ),
-        *("--no-bpf-event", "--no-buildid", "--no-buildid-cache", "-o", _path(recording)),
-    ]
+    what = [perf, "record", "-e", event, "-F", str(FREQUENCY_HZ), "--call-graph", f"dwarf,{STACK_BYTES}"]
+    return [*what, *room, "--no-bpf-event", "--no-buildid", "--no-buildid-cache", "-o", _path(recording)]
 
 
 def _recording(folder: Path | None) -> BinaryIO:

@@ -47,6 +47,7 @@ from tlstax.study.factors import CaseLevels, ServerChoice
 from tlstax.study.job_parts import ClientProof
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.study.needs import (
+    cases_at,
     clients,
     faults,
     needs_distance,
@@ -351,14 +352,13 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last four w
 def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, connections: int) -> Wanted:
     """The server of this choice, as its cases in the study need it, with so many connections at once."""
     many, usual = connections + SPARE_CONNECTIONS, ServerSettings.max_connections
-    cases = (case for case in study.included() if case.server_choice == choice)
     version = only_tls_version(study, choice)
     return Wanted(
         build=specimens.servers[choice.server],
         tls_library=specimens.tls_libraries.get(choice.tls_library),
         certificate=choice.certificate,
         chain=choice.chain,
-        proves_clients=any(case.proves_client for case in cases),
+        proves_clients=any(case.proves_client for case in cases_at(study, choice)),
         fault=specimens.faults.get(choice.fault),
         cpu_features=choice.cpu_features,
         configuration=configuration.arguments(choice.configuration),
@@ -384,7 +384,7 @@ def _shared(machine: Machine, cpus_of: Mapping[ServerChoice, tuple[int, ...]]) -
 
 def _accounts(study: Study, bench: PrivateBench, choice: ServerChoice) -> dict[str, Account]:
     """The accounts of this server's cases that are not proved by its default plugin."""
-    plugins = dict.fromkeys(case.auth for case in study.included() if case.server_choice == choice)
+    plugins = dict.fromkeys(case.auth for case in cases_at(study, choice))
     accounts = {}
     for plugin in plugins:
         if plugin != DEFAULT_AUTH:
@@ -522,12 +522,11 @@ def identity_terms(
 
     Files of authorities are written beside the server's own, and go with them. `bundle` is one of the user's.
     """
-    cases = [case for case in study.included() if case.server_choice == choice]
     files = server.certificates
     trusted: dict[int, str] = {}
     if bundle is not None:
         trusted = write_trusted(files.ca_file.parent, bundle, files.ca_file.read_bytes())
-    wanted = dict.fromkeys(case.trust for case in cases if case.trust is not None)
+    wanted = dict.fromkeys(case.trust for case in cases_at(study, choice) if case.trust is not None)
     for count in wanted.keys() - trusted.keys():
         file = files.ca_file.with_name(f"authorities-{count}.pem")
         write_authorities(file, files.ca_file, count)

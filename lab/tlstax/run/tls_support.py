@@ -15,6 +15,7 @@ from tlstax.study.design import Case
 from tlstax.study.factors import SERVER_FACTORS, CaseLevels, ServerChoice
 from tlstax.study.labels import full_label
 from tlstax.study.level_names import HYBRIDS, LEFT_TO_THE_DRIVER, MLDSA, OWN
+from tlstax.study.needs import cases_at
 from tlstax.support.errors import UserMistake
 
 VERSIONS = ("1.3", "1.2", "1.1", "1.0")
@@ -101,9 +102,7 @@ def _served(study: Study) -> dict[ServerChoice, dict[str, Level]]:
 
 
 def _lacking(study: Study, choice: ServerChoice, benches: Benches) -> list[str]:
-    wanted = dict.fromkeys(
-        case.tls for case in study.included() if case.server_choice == choice and case.tls in VERSIONS
-    )
+    wanted = dict.fromkeys(case.tls for case in cases_at(study, choice) if case.tls in VERSIONS)
     has = _asked(study, benches, choice, tuple(wanted))
     return [version for version in wanted if version not in has]
 
@@ -114,7 +113,7 @@ def _asked(study: Study, benches: Benches, choice: ServerChoice, versions: Seque
     It is asked by the client's library of its first case, since not every library verifies every key.
     """
     has = {}
-    cases = (case for case in study.included() if case.server_choice == choice and case.is_encrypted)
+    cases = (case for case in cases_at(study, choice) if case.is_encrypted)
     library = next((case.client_tls_library for case in cases), OWN)
     with benches.using(choice) as bench:
         for version in versions:

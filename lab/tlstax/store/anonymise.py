@@ -463,9 +463,7 @@ def _job_fields(names: _Names) -> Fields:
             "cipher_list": texts.cipher,
             "ciphersuites": texts.cipher,
             "groups": texts.groups,
-            **dict.fromkeys(
-                ("ca_file", "certificate_file", "key_file", "library", "keylog_file"), texts.file
-            ),
+            **dict.fromkeys(_TLS_FILES, texts.file),
             "server_name": texts.host,
         },
         tls.TlsUnset: file,
