@@ -13,6 +13,7 @@ from tlstax.run.benches import Benches
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.design import Case
 from tlstax.study.factors import SERVER_FACTORS, CaseLevels, ServerChoice
+from tlstax.study.files import rebuilt
 from tlstax.study.labels import full_label
 from tlstax.study.level_names import HYBRIDS, LEFT_TO_THE_DRIVER, MLDSA, OWN
 from tlstax.study.needs import cases_at
@@ -34,6 +35,7 @@ def settled(study: Study, benches: Benches, say: Callable[[str], None], *, as_ab
 
     Servers that were named are asked for the TLS versions of their cases. Where one is missing, a study
     that was asked for so is a UserMistake; with `as_able`, the server gets the newest version that it has.
+    UserMistake, too, where nothing is left to be compared.
     """
     if "server" not in study.levels_of():
         return study
@@ -70,7 +72,7 @@ def cut_to(
             why = _why_not(bundle, choice, missing, able, added)
             if why:
                 exclude.append(Exclusion(levels={**levels, **bundle}, why=why))
-    return Study.model_validate({**dict(study), "treatments": treatments, "exclude": tuple(exclude)})
+    return rebuilt(study, f"study {study.name}", treatments=treatments, exclude=tuple(exclude))
 
 
 def _why_not(
@@ -172,7 +174,7 @@ def accepted(study: Study, benches: Benches, say: Callable[[str], None]) -> Stud
     """The study without the cases in which server and client do not agree on such a key, or a hybrid group.
 
     Each combination is asked once, with the client of its cases. What is left out is said, in the words of
-    whoever refused.
+    whoever refused. UserMistake where nothing is left to be compared.
     """
     known: dict[Hashable, str] = {}
     refused: list[Exclusion] = []
@@ -187,7 +189,7 @@ def accepted(study: Study, benches: Benches, say: Callable[[str], None]) -> Stud
             refused.append(Exclusion(levels=dict(case), why=known[question]))
     if not refused:
         return study
-    return Study.model_validate({**dict(study), "exclude": (*study.exclude, *refused)})
+    return rebuilt(study, f"study {study.name}", exclude=(*study.exclude, *refused))
 
 
 def _in_question(study: Study) -> Iterator[CaseLevels]:
