@@ -28,15 +28,11 @@ from tlstax.run.trial import (
     counters_of,
     logins_of,
     made_ready,
-    observed_of_server,
     travelling,
     watched,
 )
-from tlstax.sql import answers
 from tlstax.sql.facts import changed_counters
-from tlstax.study.case_workload import sets_values
 from tlstax.study.client_kinds import kind_of
-from tlstax.study.workloads import writes
 
 
 @dataclass(frozen=True)
@@ -209,18 +205,11 @@ class Participant:
 
     def look_back(self, sitting: Sitting, took_s: float) -> None:
         """Put together what is known when all clients have gone."""
-        gathered, done, window = self.gathered, self.gathered.done, self.gathered.window
+        gathered = self.gathered
         gathered.slices, gathered.burned = self._columns(sitting, took_s), self._burning.record()
-        if done is None or window is None:
-            return
-        with gathered.failures():
-            cpu = self._whole_cpu()
-            levels = self.trial.case.levels
-            observed = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
-            gathered.server = self._logins.beside(observed)
-            if not writes(self._job.workload):
-                before = sets_values(levels, self._job.workload)
-                gathered.row_mismatches = answers.mismatches(self.bench.admin, done.row_samples, before)
+        if gathered.done is not None and gathered.window is not None:
+            with gathered.failures():
+                gathered.look_back(self.bench, self._whole_cpu(), self._status_delta, self._logins)
 
     def _telling_full_load(self, job: Job, path_pids: Sequence[int]) -> Job:
         """The job with what the client is to tell of each slice, and the loop's own cost in a few blocks."""
