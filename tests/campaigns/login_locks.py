@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tlstax.clients.pgbench import over
+from tlstax.clients.companions import over
 from tlstax.contract import Account
 from tlstax.observers.symbols import Symbols
 from tlstax.records.window import LOCKS

@@ -360,7 +360,7 @@ def test_memory_that_all_share_counts_once(tmp_path: Path) -> None:
     with server(tmp_path / "a", tree.take) as own:
         one = resident_bytes(tree.members())
         own.tell("keep 8")
-        side, shared = TreeSide(own.pid, tree=tree), MEBIBYTES << 20
+        side, shared = TreeSide(own.pid, tree=tree, clock=TreeClock(tree)), MEBIBYTES << 20
         wait_for(lambda: sum(process.read_rss_bytes(pid) or 0 for pid in tree.members()) > 9 * shared)
         several, held = side.read_rss_bytes(), side.read_memory()
         tree.end()
@@ -379,7 +379,7 @@ def test_memory_that_processes_still_have_of_the_one_that_started_them_counts_on
     with server(tmp_path / "a", tree.take) as own:
         private = MEBIBYTES << 20
         assert own.tell(f"own {MEBIBYTES}") == str(private)
-        side = TreeSide(own.pid, tree=tree)
+        side = TreeSide(own.pid, tree=tree, clock=TreeClock(tree))
         one = side.read_memory()
         own.tell("keep 8")
         wait_for(lambda: sum(process.read_rss_bytes(pid) or 0 for pid in tree.members()) > 9 * private)

@@ -16,7 +16,7 @@ import pytest
 from load_jobs import ROWS, WITHIN_S
 
 from tlstax.clients.choice import ClientProgram, obtain_client
-from tlstax.clients.mysqlslap import adapter_command
+from tlstax.clients.companions import adapter_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import (
     Account,
@@ -238,7 +238,7 @@ def test_a_trial_of_it_is_valid(
 
 def disobedient(program: ClientProgram, directory: Path) -> ClientProgram:
     """A mysqlslap that is not told --ssl-mode, and so encrypts wherever the server can."""
-    start = program.command.index("tlstax.clients.mysqlslap") + 2
+    start = program.command.index("tlstax.clients.mysqlslap") + 3
     real = [f"'{word}'" for word in program.command[start:]]
     script = directory / "mysqlslap"
     script.write_text(
@@ -248,7 +248,7 @@ def disobedient(program: ClientProgram, directory: Path) -> ClientProgram:
         encoding="utf-8",
     )
     script.chmod(0o755)
-    return ClientProgram(program.specimen, adapter_command("9.7.4", [str(script)]))
+    return ClientProgram(program.specimen, adapter_command(program.specimen.name, "9.7.4", [str(script)]))
 
 
 def test_a_client_that_encrypts_in_spite_of_its_option_is_found_out(

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import resource
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from tlstax.contract import LONGEST_S, Counts, Done, ErrorEvent, ErrorKind, Job, Slice, Tls, TlsOn
-from tlstax.observers.process import CpuReading, read_cpu
+from tlstax.contract import (
+    LONGEST_S,
+    Counts,
+    CpuTime,
+    Done,
+    ErrorEvent,
+    ErrorKind,
+    Job,
+    Ready,
+    Slice,
+    Tls,
+    TlsOn,
+)
+from tlstax.contract.frozen import Frozen
+from tlstax.observers.process import CpuReading, cpu_between, read_cpu
 from tlstax.support.errors import TlstaxError
-from tlstax.support.plain_words import plain
+from tlstax.support.plain_words import first_mistake
+from tlstax.support.text import how_it_ended
 
 STANDARD_INPUT, STANDARD_OUTPUT = 0, 1
 LONGEST_LINE = 16 * 1024 * 1024
@@ -58,9 +73,9 @@ class Laboratory:
                 return words
         return None
 
-    def say(self, event: BaseModel) -> None:
+    def say(self, event: Frozen) -> None:
         """Write an event as a line; LaboratoryGone when nobody reads."""
-        left = event.model_dump_json().encode() + b"\n"
+        left = event.as_line()
         try:
             while left:
                 left = left[os.write(STANDARD_OUTPUT, left) :]
@@ -93,9 +108,7 @@ def failure(kind: ErrorKind, fault: Fault, message: str, code: int | None = None
 
 def death(client: str, status: int, log: str, said: ErrorEvent | None) -> ErrorEvent:
     """The end of a client that should still run: what it `said` of it, None for nothing that is known."""
-    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    last = log.strip().splitlines()[-1:]
-    return said or failure("internal", "client", ": ".join([f"{client} {how}", *last]))
+    return said or failure("internal", "client", f"{client} {how_it_ended(status, log)}")
 
 
 def served(serve: Callable[[Laboratory], None]) -> int:
@@ -124,9 +137,14 @@ def job_of(laboratory: Laboratory) -> Job:
     except LaboratoryGone:
         raise Refusal("there was no job on standard input") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise Refusal(f"the job cannot be read at {where}: {plain(first['msg'])}") from None
+        raise Refusal(f"the job cannot be read at {first_mistake(error)}") from None
+
+
+def refuse(limits: Iterable[tuple[object, str]]) -> None:
+    """Refusal with the first sentence whose limit the job goes beyond."""
+    for is_beyond, sentence in limits:
+        if is_beyond:
+            raise Refusal(sentence)
 
 
 def has_begun(laboratory: Laboratory) -> bool:
@@ -174,16 +192,9 @@ def conclude(laboratory: Laboratory, done: Done) -> None:
     while not has_ended(laboratory):
         laboratory.read_some()
     laboratory.say(done)
-    wait_to_leave(laboratory)
-
-
-def wait_to_leave(laboratory: Laboratory) -> None:
-    """Until nobody needs the clocks of an ended client any more."""
-    try:
+    with contextlib.suppress(LaboratoryGone):
         while True:
             laboratory.read_some()
-    except LaboratoryGone:
-        return
 
 
 def check_files(tls: Tls) -> None:
@@ -203,9 +214,35 @@ ENGINE_ALONE = ("groups", "server_name", "resumption", "weak_dh", "library", "ke
 """Fields of a job's TLS for which programs that come with a server have no option."""
 
 
-def connections_alone(connections: int) -> Counts:
-    """The counts of a client that does not report what it negotiated, nor how it logged in."""
-    return Counts(connections=connections, handshakes=(), authentications={})
+def ready_untold(client: str, version: str, pid: int) -> Ready:
+    """A client is ready that can be asked nothing: neither what it negotiated nor of whom."""
+    return Ready(
+        client=client, client_version=version, pid=pid, server_version="", tls_library=None, negotiated=()
+    )
+
+
+def done_untold(
+    elapsed_s: float, operations: int, connections: tuple[int, int], cpu: CpuTime, **more: Any
+) -> Done:
+    """The result of such a client, and of its connections in the window and in all; `more` has other fields.
+
+    What it does not report, handshakes, logins and latencies among it, is left out.
+    """
+    window, lifetime = (Counts(connections=one, handshakes=(), authentications={}) for one in connections)
+    return Done(
+        elapsed_s=elapsed_s,
+        operations=operations,
+        scheduled=operations,
+        skipped=0,
+        window=window,
+        lifetime=lifetime,
+        histograms_ns={},
+        cpu=cpu,
+        wire=None,
+        errors=(),
+        row_samples=(),
+        **more,
+    )
 
 
 def tls_lacking(client: str, tls: TlsOn, *others: str) -> list[tuple[bool, str]]:
@@ -247,7 +284,15 @@ def settled_cpu(pid: int, client: str) -> CpuReading:
             text = f"{client} is still working {SETTLING_S:g} s after it should have stopped"
             raise Failed(failure("internal", "client", text))
         time.sleep(SETTLED_S)
-    reading = read_cpu(pid)
+    return _known(read_cpu(pid), client)
+
+
+def cpu_used(before: CpuReading, after: CpuReading | None, client: str) -> CpuTime:
+    """What the client used between two readings; Failed where its clock could not be read."""
+    return CpuTime.model_validate(cpu_between(before, _known(after, client)), from_attributes=True)
+
+
+def _known(reading: CpuReading | None, client: str) -> CpuReading:
     if reading is None:
         raise Failed(failure("internal", "client", f"the CPU clock of {client} cannot be read"))
     return reading
@@ -256,11 +301,8 @@ def settled_cpu(pid: int, client: str) -> CpuReading:
 def _sleeps(pid: int) -> bool:
     """Whether every thread waits for something (state S of proc(5), third field)."""
     try:
-        states = [task.read_text().rpartition(")")[2].split()[0] for task in _tasks(pid)]
+        tasks = Path(f"/proc/{pid}/task").iterdir()
+        states = {(task / "stat").read_text().rpartition(")")[2].split()[0] for task in tasks}
     except (OSError, IndexError):
         return False
-    return set(states) == {"S"}
-
-
-def _tasks(pid: int) -> Iterator[Path]:
-    return (task / "stat" for task in Path(f"/proc/{pid}/task").iterdir())
+    return states == {"S"}

@@ -9,9 +9,9 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import IO
+from typing import IO, Any, Self
 
 from tlstax.clients.adapter import (
     STANDARD_INPUT,
@@ -24,14 +24,32 @@ from tlstax.clients.adapter import (
 )
 from tlstax.contract import ErrorEvent
 from tlstax.observers.process import CpuReading
+from tlstax.specimens.processes import mortal
 
 READ_BYTES = 1 << 16
 LOG_CHARACTERS = 64 * 1024
 STANDARD_ERROR = 2
 
 
+def started(
+    command: Sequence[str], environment: Mapping[str, str], inherited: Sequence[int], **streams: Any
+) -> subprocess.Popen[bytes]:
+    """The program, running, with pipes for its output and errors unless `streams` say otherwise (`Popen`).
+
+    It dies with us, and has the `inherited` descriptors, which are closed here.
+    """
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    try:
+        return subprocess.Popen(
+            mortal(command), env=dict(environment), pass_fds=tuple(inherited), bufsize=0, **pipes
+        )
+    finally:
+        for descriptor in inherited:
+            os.close(descriptor)
+
+
 class Child:
-    """A program that was started with pipes for its output and its errors.
+    """A program that was `started`. Use as a context manager; leaving it ends the process.
 
     `name` is what sentences call it, `failure_in` finds the first error in what it has complained of, None
     where there is none. `heard` are descriptors, each with what to do when something can be read there.
@@ -54,6 +72,16 @@ class Child:
         self.heard: dict[int, Callable[[], None]] = {STANDARD_INPUT: laboratory.read_some}
         self.heard |= {pipe.fileno(): partial(self._take_from, pipe) for pipe in pipes}
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
     @property
     def pid(self) -> int:
         """Its process id (setpriv, env and the loader replace themselves)."""
@@ -72,6 +100,18 @@ class Child:
         """Its CPU time where it stands still. Failed where it does not come to rest."""
         return settled_cpu(self.pid, self._name)
 
+    def wait_for_end(self, within_s: float, doing: str) -> float:
+        """Return when it has ended well; its clocks can still be read. The time (time.monotonic).
+
+        Failed as of `listen`, and where it ends otherwise.
+        """
+        self.listen(lambda: self.is_over, within_s, doing)
+        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        now = time.monotonic()
+        if ended is None or ended.si_status != 0:
+            raise Failed(self.death(self._process.wait()))
+        return now
+
     def listen(self, reached: Callable[[], bool], within_s: float | None, doing: str) -> None:
         """Take in what is heard until `reached`.
 
@@ -81,12 +121,16 @@ class Child:
         while not reached():
             if self.is_over:
                 raise Failed(self.death(self._process.wait()))
-            ready = self._select(deadline)
-            if not ready:
-                text = f"{self._name} did not {doing} within {within_s:g} s"
-                raise Failed(failure("timeout", "server", text))
-            for take in [take for descriptor, take in self.heard.items() if descriptor in ready]:
-                take()
+            self.hear(deadline, doing, within_s)
+
+    def hear(self, deadline: float | None, doing: str, within_s: float | None) -> None:
+        """Take in what comes first; Failed where nothing does by the deadline, which is `within_s`."""
+        ready = self._select(deadline)
+        if not ready:
+            text = f"{self._name} did not {doing} within {within_s:g} s"
+            raise Failed(failure("timeout", "server", text))
+        for take in [take for descriptor, take in self.heard.items() if descriptor in ready]:
+            take()
 
     def death(self, status: int) -> ErrorEvent:
         """Its end, where it should still run, or has printed no report."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tlstax.clients import engine, mysqlslap, pgbench, sysbench
-from tlstax.clients.streams import program as streams
+from tlstax.clients import companions, engine, sysbench
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
@@ -72,9 +71,7 @@ PROGRAMS: Mapping[str, Obtain] = {
     ENGINE: lambda _, __: (engine.engine_specimen(), engine.engine_command()),
     FLOOR: lambda _, __: (floor_specimen(), floor_command()),
     SYSBENCH: lambda _, progress: sysbench.obtain_client(progress),
-    **{kind.name: mysqlslap.obtain for kind in MYSQLSLAPS},
-    PGBENCH: lambda _, progress: pgbench.obtain(progress),
-    **{kind.name: streams.obtain for kind in STREAMS},
+    **dict.fromkeys((PGBENCH, *(kind.name for kind in (*MYSQLSLAPS, *STREAMS))), companions.obtain),
 }
 """How each client that is no driver is obtained."""
 
@@ -102,5 +99,5 @@ def put_over(
     """The client, to be started over each of these libraries as well, where it does not load them itself."""
     if not kind_of(program.specimen.name).is_put_over_libraries:
         return program
-    over = {name: pgbench.over(program.command, library, progress) for name, library in libraries.items()}
+    over = {name: companions.over(program.command, library, progress) for name, library in libraries.items()}
     return replace(program, over=over)

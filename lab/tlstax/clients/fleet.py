@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from types import TracebackType
 from typing import Self, TypeVar
 
 from pydantic import ValidationError
@@ -46,7 +45,7 @@ from tlstax.plan.jobs import MOST_SKEW, LoadPlace, shared
 from tlstax.records.trial import Machine, MappedLibrary
 from tlstax.records.window import Load, LoadPart, PortUse
 from tlstax.support.errors import MachineFault
-from tlstax.support.plain_words import plain, reason
+from tlstax.support.plain_words import first_mistake, reason
 
 R = TypeVar("R", Welcome, Clock, Readied, Sliced, Finished)
 
@@ -88,9 +87,7 @@ class FleetLine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -100,7 +97,7 @@ class FleetLine:
     def tell(self, order: Frozen) -> None:
         """Give an order."""
         try:
-            self._socket.sendall(order.model_dump_json().encode() + b"\n")
+            self._socket.sendall(order.as_line())
         except OSError as error:
             raise self._lost(error) from None
 
@@ -127,10 +124,8 @@ class FleetLine:
         try:
             return REPLIES.validate_json(self._next_line(time.monotonic() + within_s))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
             raise LoadMachineLost(
-                f"what {self.peer.name} answers cannot be read, at {where}: {plain(first['msg'])}"
+                f"what {self.peer.name} answers cannot be read, at {first_mistake(error)}"
             ) from None
 
     def _next_line(self, deadline: float) -> bytes:
@@ -212,9 +207,7 @@ class Fleet:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._open.close()
 
     @property
@@ -333,9 +326,7 @@ class FleetClient:
             self._open.close()
             raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._open.close()
 
     @property

@@ -9,8 +9,6 @@ from typing import TypeVar
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
 from tlstax.contract import (
-    CompressedBytes,
-    CpuTime,
     Done,
     ErrorCount,
     Negotiated,
@@ -20,7 +18,7 @@ from tlstax.contract import (
     Slice,
     Wire,
 )
-from tlstax.contract.event import total
+from tlstax.contract.event import summed, total
 
 Counted = TypeVar("Counted", Negotiated, ErrorCount)
 
@@ -45,6 +43,7 @@ def slices(parts: Sequence[Slice], began_s: Sequence[float]) -> Slice:
 
 def done(parts: Sequence[Done], elapsed_s: float) -> Done:
     """The result of all, whose slices together took `elapsed_s`."""
+    packed = [part.compression for part in parts if part.compression is not None]
     return Done(
         elapsed_s=elapsed_s,
         operations=sum(part.operations for part in parts),
@@ -53,14 +52,10 @@ def done(parts: Sequence[Done], elapsed_s: float) -> Done:
         window=total(part.window for part in parts),
         lifetime=total(part.lifetime for part in parts),
         histograms_ns=_histograms(parts),
-        cpu=CpuTime(
-            total_us=sum(part.cpu.total_us for part in parts),
-            user_us=sum(part.cpu.user_us for part in parts),
-            system_us=sum(part.cpu.system_us for part in parts),
-        ),
+        cpu=summed([part.cpu for part in parts]),
         threads_cpu_us=tuple(us for part in parts for us in part.threads_cpu_us),
         wire=_wire([part.wire for part in parts]),
-        compression=_compression([part.compression for part in parts if part.compression is not None]),
+        compression=summed(packed) if packed else None,
         errors=_alike_together((error for part in parts for error in part.errors), "count"),
         row_samples=tuple(sample for part in parts for sample in part.row_samples),
         overhead=_overhead([part.overhead for part in parts if part.overhead is not None]),
@@ -87,33 +82,7 @@ def _merged(first: str, *others: str) -> str:
 def _wire(parts: Sequence[Wire | None]) -> Wire | None:
     """Bytes and segments of all; None where one does not tell."""
     known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    return Wire(
-        bytes_sent=sum(part.bytes_sent for part in known),
-        bytes_received=sum(part.bytes_received for part in known),
-        segments_sent=_sum([part.segments_sent for part in known]),
-        segments_received=_sum([part.segments_received for part in known]),
-        records_sent=_sum([part.records_sent for part in known]),
-        records_received=_sum([part.records_received for part in known]),
-    )
-
-
-def _compression(parts: Sequence[CompressedBytes]) -> CompressedBytes | None:
-    """Bytes before and after compression of all; None where nothing was compressed."""
-    if not parts:
-        return None
-    return CompressedBytes(
-        plain_sent=sum(part.plain_sent for part in parts),
-        packed_sent=sum(part.packed_sent for part in parts),
-        plain_received=sum(part.plain_received for part in parts),
-        packed_received=sum(part.packed_received for part in parts),
-    )
-
-
-def _sum(parts: Sequence[int | None]) -> int | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
+    return summed(known) if len(known) == len(parts) else None
 
 
 def _alike_together(counted: Iterable[Counted], field: str) -> tuple[Counted, ...]:
@@ -138,12 +107,4 @@ def _phase_wire(parts: Sequence[Done]) -> dict[str, PhaseWire]:
     for part in parts:
         for phase, seen in part.phase_wire.items():
             by_phase[phase].append(seen)
-    return {
-        phase: PhaseWire(
-            times=sum(one.times for one in seen),
-            round_trips=sum(one.round_trips for one in seen),
-            bytes_sent=sum(one.bytes_sent for one in seen),
-            bytes_received=sum(one.bytes_received for one in seen),
-        )
-        for phase, seen in by_phase.items()
-    }
+    return {phase: summed(seen) for phase, seen in by_phase.items()}

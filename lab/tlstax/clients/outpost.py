@@ -79,11 +79,11 @@ class Outpost:
                 if not self._is_known(lines.readline(LONGEST_GREETING_BYTES)):
                     return
                 channel.settimeout(None)
-                lines.write(_line(self._welcome))
+                lines.write(self._welcome.as_line())
                 lines.flush()
                 with contextlib.closing(_replies(lines, self._session.path)) as replies:
                     for reply in replies:
-                        lines.write(_line(reply))
+                        lines.write(reply.as_line())
                         lines.flush()
 
     def _is_known(self, line: bytes) -> bool:
@@ -172,7 +172,3 @@ def _own_certificate(folder: Path) -> tuple[ssl.SSLContext, str]:
     context.load_cert_chain(files.certificate_file, files.key_file)
     pem = files.certificate_file.read_text("ascii")
     return context, hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
-
-
-def _line(message: Frozen) -> bytes:
-    return message.model_dump_json().encode() + b"\n"

@@ -13,8 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Protocol, Self
+from typing import BinaryIO, Protocol, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -25,7 +24,8 @@ from tlstax.records.trial import MappedLibrary
 from tlstax.records.window import Load, PortUse
 from tlstax.specimens.processes import mortal
 from tlstax.support.errors import MachineFault
-from tlstax.support.plain_words import plain, reason
+from tlstax.support.plain_words import first_mistake, reason
+from tlstax.support.text import how_it_ended
 
 _LONGEST_LINE = 64 * 1024 * 1024
 """A program that writes more than this without a newline has lost its mind."""
@@ -167,10 +167,7 @@ class LineProgram:
         return data
 
     def _death(self) -> str:
-        status = self._process.wait()
-        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        last_words = self.log().splitlines()[-1:]
-        return f"{self._what} {how}" + (f": {last_words[0]}" if last_words else "")
+        return f"{self._what} {how_it_ended(self._process.wait(), self.log())}"
 
 
 class Client(Protocol):
@@ -246,14 +243,14 @@ class Client(Protocol):
         """The client, which has been given its job."""
         ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Ends it."""
         ...
 
 
 _EVENT: TypeAdapter[Ready | Interval | Slice | ErrorEvent | Done] = TypeAdapter(Event)
+E = TypeVar("E", Ready, Slice, Done)
+
 _GRACE_S = 2.0
 """How long a client may take to end in order, once its standard input has ended, before it is killed."""
 
@@ -296,14 +293,12 @@ class LoadClient:
         self.give_job()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._program.close(_GRACE_S)
 
     def give_job(self) -> None:
         """Hand over the job, once, as entering does; until then the child connects to nobody."""
-        self._send(self._job.model_dump_json().encode() + b"\n")
+        self._send(self._job.as_line())
 
     @property
     def pid(self) -> int:
@@ -344,12 +339,8 @@ class LoadClient:
 
     def wait_ready(self, within_s: float) -> Ready:
         """Return when every connection is up and warm; raise ClientFailure otherwise."""
-        deadline = time.monotonic() + within_s
-        while True:
-            event = self._next_event(deadline)
-            if isinstance(event, Ready):
-                self._ready = event
-                return event
+        self._ready = self._next(Ready, time.monotonic() + within_s)
+        return self._ready
 
     def go(self) -> None:
         """Start the measurement: the whole window as one slice."""
@@ -358,13 +349,14 @@ class LoadClient:
     def slice(self, length_s: float, within_s: float) -> Slice:
         """Have it work for `length_s` and return what it did; ClientFailure when it says nothing in time."""
         self._send(_go(length_s))
-        return self._wait_slice(time.monotonic() + within_s)
+        return self._next(Slice, time.monotonic() + within_s)
 
     def wait_done(self, within_s: float) -> Done:
         """Return the result of the one slice that `go` began; ClientFailure when there is none in time."""
         deadline = time.monotonic() + within_s
-        self._wait_slice(deadline)
-        return self._finished(deadline)
+        self._next(Slice, deadline)
+        self.wind_up()
+        return self._next(Done, deadline)
 
     def wind_up(self) -> None:
         """There is no further slice: it puts its result together, which `finish` returns."""
@@ -374,24 +366,18 @@ class LoadClient:
 
     def finish(self, within_s: float) -> Done:
         """Return the result of all slices so far; ClientFailure when there is none within the time."""
-        return self._finished(time.monotonic() + within_s)
+        self.wind_up()
+        return self._next(Done, time.monotonic() + within_s)
 
     def hang_up(self) -> None:
         """Close the client's standard input, at which it ends."""
         self._program.hang_up()
 
-    def _wait_slice(self, deadline: float) -> Slice:
-        while True:
-            event = self._next_event(deadline)
-            if isinstance(event, Slice):
-                return event
-
-    def _finished(self, deadline: float) -> Done:
-        self.wind_up()
-        while True:
-            event = self._next_event(deadline)
-            if isinstance(event, Done):
-                return event
+    def _next(self, kind: type[E], deadline: float) -> E:
+        """The next event of this kind; others before it are passed over."""
+        while not isinstance(event := self._next_event(deadline), kind):
+            pass
+        return event
 
     def _send(self, line: bytes) -> None:
         try:
@@ -404,11 +390,7 @@ class LoadClient:
         try:
             event = _EVENT.validate_json(line)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise ClientFailure(
-                f"the load client broke the contract at {where}: {plain(first['msg'])}"
-            ) from None
+            raise ClientFailure(f"the load client broke the contract at {first_mistake(error)}") from None
         if isinstance(event, ErrorEvent):
             self._errors.append(event)
             if event.fatal:

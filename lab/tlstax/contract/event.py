@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import (
     Field,
@@ -276,6 +276,8 @@ class Done(Frozen):
 
 Event = Annotated[Ready | Interval | Slice | ErrorEvent | Done, Field(discriminator="event")]
 
+Numbers = TypeVar("Numbers", CpuTime, Wire, CompressedBytes, PhaseWire)
+
 
 def total(parts: Iterable[Counts]) -> Counts:
     """All of these together."""
@@ -285,6 +287,12 @@ def total(parts: Iterable[Counts]) -> Counts:
         handshakes += _by_kind(part)
         ways += Counter(part.authentications)
     return _counts(connections, handshakes, ways)
+
+
+def summed(parts: Sequence[Numbers]) -> Numbers:
+    """The sum of each of their fields; None of one that is not known of all."""
+    fields = {name: [getattr(part, name) for part in parts] for name in type(parts[0]).model_fields}
+    return type(parts[0])(**{name: None if None in own else sum(own) for name, own in fields.items()})
 
 
 def less(counts: Counts, part: Counts) -> Counts:

@@ -10,3 +10,7 @@ class Frozen(BaseModel):
 
     # Whatever is written is written whole, defaults too, and the schemas say so.
     model_config = ConfigDict(frozen=True, extra="forbid", json_schema_serialization_defaults_required=True)
+
+    def as_line(self) -> bytes:
+        """The JSON document on one line, with the line's end."""
+        return self.model_dump_json().encode() + b"\n"

@@ -111,6 +111,26 @@ class Workload(Frozen):
             return self.mix
         return (Transaction(statements=self.statements),)
 
+    @property
+    def all_statements(self) -> tuple[Statement, ...]:
+        """The statements of all its transactions."""
+        return tuple(one for each in self.transactions for one in each.statements)
+
+    @property
+    def all_parameters(self) -> tuple[Parameter, ...]:
+        """What is drawn for its transactions and for each of their statements."""
+        return tuple(
+            value
+            for each in self.transactions
+            for drawn in (each.parameters, *(one.parameters for one in each.statements))
+            for value in drawn.values()
+        )
+
+    @property
+    def protocols(self) -> frozenset[Protocol]:
+        """How its statements are sent."""
+        return frozenset(one.protocol or self.protocol for one in self.all_statements)
+
     @model_validator(mode="after")
     def _has_one_form(self) -> Self:
         if (bool(self.statements), bool(self.mix), self.storm).count(True) != 1:

@@ -35,7 +35,7 @@ from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import Split
 from tlstax.plan.sittings import Sitting
 from tlstax.records.trial import Trial, TrialRecord
-from tlstax.run.benches import Benches
+from tlstax.run.benches import Benches, unsaid
 from tlstax.run.block import Where, run_block
 from tlstax.run.early_abort import stop_on_the_users_mistake
 from tlstax.run.pilot import LoadFrom
@@ -46,7 +46,7 @@ from tlstax.specimens.sessions import open_session
 from tlstax.study import Study
 from tlstax.support import interruption
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.support.plain_words import plain, reason
+from tlstax.support.plain_words import first_mistake, reason
 
 PATIENCE_S = 60.0
 """How long a node waits to be ended by the head once a load machine is gone: Ray takes its time to know."""
@@ -147,17 +147,12 @@ class _Follower:
         self.head.tell(Began(trial=sitting.trials[-1], taking_turns=len(sitting.trials)))
 
     def done(self, records: tuple[TrialRecord, ...]) -> None:
-        self.head.tell(Measured(records=tuple(_without_password(record) for record in records)))
+        self.head.tell(Measured(records=tuple(record.without_password() for record in records)))
         for record in records:
             stop_on_the_users_mistake(record, self.study)
 
     def warn(self, text: str) -> None:
         self.head.warn(text)
-
-
-def _without_password(record: TrialRecord) -> TrialRecord:
-    job = record.job.without_password() if record.job is not None else None
-    return record.model_copy(update={"job": job})
 
 
 def _read(orders: TextIO) -> Orders:
@@ -169,9 +164,7 @@ def _read(orders: TextIO) -> Orders:
         try:
             yield ORDERS.validate_json(text)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise MachineFault(f"an order cannot be read, at {where}: {plain(first['msg'])}") from None
+            raise MachineFault(f"an order cannot be read, at {first_mistake(error)}") from None
 
 
 def _gather(orders: TextIO, lines: queue.Queue[str]) -> None:
@@ -197,7 +190,7 @@ def listen(orders: TextIO, reports: TextIO) -> None:
     machine = describe_machine(split=Split((), cpus)).model_copy(update={"notes": ()})
     try:
         # Another run that measures here is not waited for: it will know.
-        with open_session() as session, turn(_unsaid, beside_others=True):
+        with open_session() as session, turn(unsaid, beside_others=True):
             try:
                 outpost = Outpost(order.address, order.token, machine, session)
             except OSError as error:
@@ -210,12 +203,8 @@ def listen(orders: TextIO, reports: TextIO) -> None:
 
 
 def _tell(reports: TextIO, message: Frozen) -> None:
-    reports.write(message.model_dump_json() + "\n")
+    reports.write(line(message))
     reports.flush()
-
-
-def _unsaid(_: str) -> None:
-    """Whose turn it is, is of no interest to a laboratory on another machine."""
 
 
 def client_main() -> int:

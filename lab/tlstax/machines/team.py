@@ -159,7 +159,7 @@ def start_load(cluster: Cluster, clients: Sequence[Node], warn: Warn) -> LoadWor
             why = MachineFault(f"{node.name}: {worker.message}", remedy=worker.remedy)
             warn(f"no load comes from {node.name}: {worker.sentence()}")
             continue
-        worker.send(ListenOrder(token=token, address=node.address).model_dump_json() + "\n")
+        worker.send(line(ListenOrder(token=token, address=node.address)))
         workers.append(worker)
     try:
         listening = {}

@@ -22,7 +22,6 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 CALL_NUMBER = {"x86_64": 298, "aarch64": 241, "riscv64": 241}
@@ -207,9 +206,7 @@ class Counters:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _open_on(self, threads: Iterable[int]) -> None:

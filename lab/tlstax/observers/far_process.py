@@ -17,7 +17,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, NamedTuple, Self
 
 from tlstax.observers.counters import Reading, Readings
@@ -150,9 +149,7 @@ class FarProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _introduced(self) -> tuple[CpuSource | None, int, int, str]:

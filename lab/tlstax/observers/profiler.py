@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from io import FileIO
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import TracebackType
 from typing import BinaryIO, Self, TextIO
 
 from tlstax.records.profiles.perf_script import FIELDS, parse
@@ -191,9 +190,7 @@ class Profiler:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._child is not None:
             self._child.kill()
             self._child.wait()
@@ -281,20 +278,8 @@ def _record(perf: str, event: str, recording: BinaryIO) -> list[str]:
     Without --no-bpf-event perf waits a second for the kernel; build ids would be read from every file.
     """
     room = ("-m", BUFFER) if os.geteuid() == 0 else ()
-    return [
-        *(
-            perf,
-            "record",
-            "-e",
-            event,
-            "-F",
-            str(FREQUENCY_HZ),
-            "--call-graph",
-            f"dwarf,{STACK_BYTES}",
-            *room,
-        ),
-        *("--no-bpf-event", "--no-buildid", "--no-buildid-cache", "-o", _path(recording)),
-    ]
+    what = [perf, "record", "-e", event, "-F", str(FREQUENCY_HZ), "--call-graph", f"dwarf,{STACK_BYTES}"]
+    return [*what, *room, "--no-bpf-event", "--no-buildid", "--no-buildid-cache", "-o", _path(recording)]
 
 
 def _recording(folder: Path | None) -> BinaryIO:

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tlstax.observers import process
@@ -113,9 +112,7 @@ class TreeClock(Clock):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _is_at_work(self) -> bool:
@@ -135,21 +132,21 @@ class TreeClock(Clock):
         self.source = "task clock" if self._events.read() else "ticks"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TreeSide(Side):
     """A tree of this machine, watched as a process is; `pid` is its first one."""
 
-    tree: ProcessTree | None = None
-    clock: TreeClock | None = None
+    tree: ProcessTree
+    clock: TreeClock
 
     @property
     def cpu_source(self) -> CpuSource | None:
         """What tells its CPU time."""
-        return self.clock.source if self.clock is not None else None
+        return self.clock.source
 
     def read_cpu(self) -> CpuReading | None:
         """The CPU time of all; None where they are gone."""
-        if self.clock is None or not (members := self._members()):
+        if not (members := self.tree.members()):
             return None
         try:
             total_us = self.clock.read_us()
@@ -168,7 +165,7 @@ class TreeSide(Side):
         switches: dict[int, int] = {}
         faults, read_bytes, seen = 0, 0, False
         knows_bytes = True
-        for pid in self._members():
+        for pid in self.tree.members():
             own, fields = read_threads(pid, root), stat_of(pid, root)
             if own is None or not fields:
                 continue
@@ -181,7 +178,7 @@ class TreeSide(Side):
 
     def read_rss_bytes(self) -> int | None:
         """Resident memory of all, with what they share counted once: see `resident_bytes`."""
-        return resident_bytes(self._members())
+        return resident_bytes(self.tree.members())
 
     def read_memory(self, root: Path = ROOT) -> ProcessMemory | None:
         """What all hold, page by page, and their threads; None where they are out of reach.
@@ -189,7 +186,7 @@ class TreeSide(Side):
         What they share is counted once, as each has its share of it (PSS, proc(5), smaps_rollup): in resident
         memory too that which a process still has of the one that started it.
         """
-        members = self._members()
+        members = self.tree.members()
         held = [own for pid in members if (own := process.read_memory(pid, root)) is not None]
         anonymous_bytes = _sum(own.pss_anonymous_bytes for own in held)
         rss_bytes = resident_bytes(members, root, anonymous_bytes)
@@ -200,10 +197,7 @@ class TreeSide(Side):
 
     def count_processes(self) -> int | None:
         """How many they are now."""
-        return len(self._members()) or None
-
-    def _members(self) -> tuple[int, ...]:
-        return self.tree.members() if self.tree is not None else ()
+        return len(self.tree.members()) or None
 
 
 @cache

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from tlstax.observers import process
@@ -72,41 +71,39 @@ class Side:
         return process.read_memory(self.pid, root)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FarSide(Side):
     """A process elsewhere, asked in a round trip. MachineFault where it no longer answers."""
 
-    far: FarProcess | None = None
+    far: FarProcess
 
     @property
     def cpu_source(self) -> CpuSource | None:
         """What tells the CPU time of several processes there; None of one."""
-        return self.far.cpu_source if self.far else None
+        return self.far.cpu_source
 
     def count_processes(self) -> int | None:
         """How many processes they are; None where it is one by its nature."""
-        return self.far.use().processes if self.far and self.far.cpu_source else None
+        return self.far.use().processes if self.far.cpu_source else None
 
     def read_cpu(self) -> CpuReading | None:
         """Its CPU time."""
-        return self.far.use().cpu if self.far else None
+        return self.far.use().cpu
 
     def read_counters(self) -> Readings:
         """What the processor has counted of it, where the kernel there lets this user count."""
-        return self.far.use().counters if self.far else {}
+        return self.far.use().counters
 
     def read_threads(self, root: Path = ROOT) -> Threads | None:  # noqa: ARG002 (its files are not here)
         """What the kernel there has counted of its threads."""
-        return self.far.use().threads if self.far else None
+        return self.far.use().threads
 
     def read_rss_bytes(self) -> int | None:
         """Its resident memory."""
-        return self.far.rss_bytes() if self.far else None
+        return self.far.rss_bytes()
 
     def read_memory(self, root: Path = ROOT) -> ProcessMemory | None:  # noqa: ARG002 (its files are not here)
         """Its resident memory and its threads; shared pages are not told apart from there."""
-        if self.far is None:
-            return None
         return ProcessMemory(self.far.rss_bytes(), None, len(self.far.use().threads.context_switches))
 
 
@@ -137,20 +134,9 @@ def wire_between(before: WireUse | None, after: WireUse | None) -> WireUse | Non
     """What was sent and received between two readings."""
     if before is None or after is None:
         return None
-    return WireUse(
-        tcp_segments_sent=after.tcp_segments_sent - before.tcp_segments_sent,
-        tcp_segments_received=after.tcp_segments_received - before.tcp_segments_received,
-        tcp_segments_retransmitted=after.tcp_segments_retransmitted - before.tcp_segments_retransmitted,
-        tcp_segments_arrived_twice=_between(
-            before.tcp_segments_arrived_twice, after.tcp_segments_arrived_twice
-        ),
-        loopback_bytes=_between(before.loopback_bytes, after.loopback_bytes),
-        distance_bytes=_between(before.distance_bytes, after.distance_bytes),
-    )
-
-
-def _between(before: int | None, after: int | None) -> int | None:
-    return None if before is None or after is None else after - before
+    then, now = before.model_dump(), after.model_dump()
+    both = {name: (then.get(name), count) for name, count in now.items()}
+    return WireUse(**{name: None if None in ends else ends[1] - ends[0] for name, ends in both.items()})
 
 
 def _counts(text: str, protocol: str) -> dict[str, int]:
@@ -240,9 +226,7 @@ class Watch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._series.end()
 
     def begin(self) -> None:
@@ -264,7 +248,9 @@ class Watch:
             raise RuntimeError("a window ends that has not begun")
         counts_then, then = self._begun
         cpus = self._series.stop() if watched.machine else ()
-        wire = self._wire_since() if watched.machine else None
+        wire = (
+            wire_between(self._wire, read_wire(watched.client.pid, self._root)) if watched.machine else None
+        )
         if watched.profiler is not None:
             self.sampled = watched.profiler.stop()
         client = self._use(
@@ -317,9 +303,6 @@ class Watch:
             cpu_source=side.cpu_source,
             processes=side.count_processes(),
         )
-
-    def _wire_since(self) -> WireUse | None:
-        return wire_between(self._wire, read_wire(self._watched.client.pid, self._root))
 
     def _threads(self, side: Side) -> Threads | None:
         return side.read_threads(self._root) if self._watched.machine else None

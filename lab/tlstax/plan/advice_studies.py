@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tlstax.study import Study, load_study
 from tlstax.study.configuration import AS_IT_COMES
+from tlstax.study.files import rebuilt
 from tlstax.study.level_names import DIRECT_TLS, P256_FIRST, Level
 from tlstax.study.mixes import CHEAPEST_KEY
 from tlstax.study.product import product_of, release_of
@@ -112,17 +113,18 @@ def study_like_it(changes: Changes, server: str, budget_s: float) -> Study:
 
 
 def _study(name: str, title: str, changes: Changes, budget_s: float) -> Study:
-    fields = load_study("components").model_dump() | {
-        "name": name,
-        "title": title,
-        "question": "What does each change save?",
-        "treatments": tuple(changes.all()),
-        "baseline": changes.now,
-        "budget_s": budget_s,
-        "precision": 0.01,
-        "minimum_blocks": 3,
-    }
-    return Study.model_validate(fields)
+    return rebuilt(
+        load_study("components"),
+        name,
+        name=name,
+        title=title,
+        question="What does each change save?",
+        treatments=tuple(changes.all()),
+        baseline=changes.now,
+        budget_s=budget_s,
+        precision=0.01,
+        minimum_blocks=3,
+    )
 
 
 def _made(answer_bytes: int) -> str:

@@ -98,21 +98,14 @@ def words(found: AtWork) -> str:
         return f"{seen}; every case has {found.most} connections all the same"
     last = found.steps[-1]
     (before,) = [step for step in found.steps if step.connections == found.taken]
-    if before is last:
-        if crowds(last, found.others_per_s):
-            why = f"beside {_connections(last)} they run {last.others_per_s:,.0f}"
-        elif len(found.steps) == 1:
-            why = f"beside {_connections(last)} they run as many"
-        else:
-            gain = last.per_s / found.steps[-2].per_s
-            why = (
-                f"{last.connections} connections bring {gain:.1f} times what {found.steps[-2].connections} do"
-            )
-    elif crowds(last, found.others_per_s):
+    if crowds(last, found.others_per_s):
         why = f"beside {_connections(last)} they run {last.others_per_s:,.0f}"
+    elif len(found.steps) == 1:
+        why = f"beside {_connections(last)} they run as many"
     else:
-        gain = last.per_s / before.per_s
-        what = "one does" if before.connections == 1 else f"{before.connections} do"
+        fewer = found.steps[-2] if before is last else before
+        what = "one does" if fewer.connections == 1 else f"{fewer.connections} do"
+        gain = last.per_s / fewer.per_s
         why = f"{last.connections} connections bring {gain:.1f} times what {what}"
     are = "1 is taken" if found.taken == 1 else f"{found.taken} are taken"
     full = "" if found.taken == found.most else f" (--full-load takes {found.most})"

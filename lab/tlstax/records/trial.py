@@ -360,6 +360,11 @@ class TrialRecord(Evidence):
 
     verdict: Verdict
 
+    def without_password(self) -> TrialRecord:
+        """The same, whose job has no password, were there one."""
+        job = self.job.without_password() if self.job is not None else None
+        return self.model_copy(update={"job": job})
+
 
 class Specimen(Frozen):
     """Something real under study, and where it came from."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from tlstax.clients.choice import ClientProgram
+from tlstax.clients.companions import counting
 from tlstax.clients.engine import engine_command
 from tlstax.clients.fleet import Fleet, FleetClient
-from tlstax.clients.pgbench import counting
 from tlstax.clients.process import Client, LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
 from tlstax.network.paths.design import Route

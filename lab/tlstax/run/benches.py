@@ -46,6 +46,7 @@ from tlstax.study.factors import CaseLevels, ServerChoice
 from tlstax.study.job_parts import ClientProof
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.study.needs import (
+    cases_at,
     clients,
     faults,
     needs_distance,
@@ -58,7 +59,7 @@ from tlstax.study.needs import (
 )
 from tlstax.study.tls_levels import HAS_PASSWORDS, POOLS
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.support.text import as_ranges, counted, enumerated
+from tlstax.support.text import as_ranges, counted, enumerated, time_left
 
 if TYPE_CHECKING:  # few studies have either
     from tlstax.network.distance.opening import Span
@@ -199,14 +200,18 @@ def obtain(study: Study, say: Say, *, external: Collection[str | None] = ()) -> 
     chosen = (choice.server for choice in server_choices(study))
     names = dict.fromkeys(name for name in chosen if name not in external)
     _check_names(study, names)
-    servers = {name: _obtained(study, "server", name, say) for name in names}
-    libraries = {}
-    for name in tls_libraries(study):
-        try:
-            libraries[name] = named_tls_library(name, say)
-        except TlstaxError as error:
-            raise left_out(error, study, {_library_factor(study, name): name}) from error
-    planted = {name: _planted(study, name, say) for name in faults(study)}
+    servers: dict[str | None, ServerBuild] = {}
+    for name in names:
+        with leaving_out(study, {"server": name or ""}):
+            servers[name] = default_server(say) if name is None else named_server(name, say)
+    libraries: dict[str, TlsLibrary] = {}
+    for library in tls_libraries(study):
+        with leaving_out(study, {_library_factor(study, library): library}):
+            libraries[library] = named_tls_library(library, say)
+    planted: dict[str, Fault] = {}
+    for fault in faults(study):
+        with leaving_out(study, {"fault": fault}):
+            planted[fault] = named_fault(fault, say)
     named = study.levels_of().get(CLIENT_LIBRARY, ())
     for_clients = {name: library for name, library in libraries.items() if name in named}
     return Specimens(
@@ -224,56 +229,40 @@ CLIENT_LIBRARY = "client_tls_library"
 def _check_names(study: Study, servers: Iterable[str | None]) -> None:
     """UserMistake for a name that is none, before what goes by the other names is fetched."""
     for name in filter(None, servers):
-        try:
+        with leaving_out(study, {"server": name}):
             check_server_name(name)
-        except UserMistake as mistake:
-            raise left_out(mistake, study, {"server": name}) from mistake
     for name in tls_libraries(study):
-        try:
+        with leaving_out(study, {_library_factor(study, name): name}):
             check_library_name(name)
-        except UserMistake as mistake:
-            raise left_out(mistake, study, {_library_factor(study, name): name}) from mistake
 
 
 def _library_factor(study: Study, name: str) -> str:
     return "tls_library" if name in study.levels_of().get("tls_library", ()) else CLIENT_LIBRARY
 
 
-def _obtained(study: Study, factor: str, name: str | None, say: Say) -> ServerBuild:
-    if name is None:
-        return default_server(say)
-    try:
-        return named_server(name, say)
-    except TlstaxError as error:
-        raise left_out(error, study, {factor: name}) from error
-
-
-def _planted(study: Study, name: str, say: Say) -> Fault:
-    try:
-        return named_fault(name, say)
-    except TlstaxError as error:
-        raise left_out(error, study, {"fault": name}) from error
-
-
 def _path(study: Study, name: str, say: Say) -> Specimen:
     from tlstax.network.paths.opening import obtain_path  # noqa: PLC0415 (few studies have paths)
 
-    try:
+    with leaving_out(study, {"path": name}, f"the path {name} is not available"):
         return obtain_path(name, say)
-    except TlstaxError as error:
-        named = type(error)(f"the path {name} is not available: {error.message}", remedy=error.remedy)
-        raise left_out(named, study, {"path": name}) from error
 
 
 def client_program(study: Study, name: str, say: Say) -> ClientProgram:
     """The load client of this name; UserMistake or MachineFault where it is not to be had."""
-    try:
+    if name == ENGINE:
         return obtain_client(name, say)
+    with leaving_out(study, {"client": name}, f"the load client {name} is not available"):
+        return obtain_client(name, say)
+
+
+@contextmanager
+def leaving_out(study: Study, at_fault: Levels, what: str = "") -> Iterator[None]:
+    """A failure in the block says `what` it means, and names the option by which the study does without."""
+    try:
+        yield
     except TlstaxError as error:
-        if name == ENGINE:
-            raise
-        named = type(error)(f"the load client {name} is not available: {error.message}", remedy=error.remedy)
-        raise left_out(named, study, {"client": name}) from error
+        said = type(error)(f"{what}: {error.message}", remedy=error.remedy) if what else error
+        raise left_out(said, study, at_fault) from error
 
 
 def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
@@ -344,7 +333,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last four w
             try:
                 wanted = _wanted(study, choice, specimens, needs.connections)
                 bench = stack.enter_context(
-                    private_bench(session, wanted, equipment, here, needs, _unsaid if several else say)
+                    private_bench(session, wanted, equipment, here, needs, unsaid if several else say)
                 )
             except TlstaxError as error:
                 raise left_out(_named(error, choice), study, _at_fault(choice)) from error
@@ -366,14 +355,13 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last four w
 def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, connections: int) -> Wanted:
     """The server of this choice, as its cases in the study need it, with so many connections at once."""
     many, usual = connections + SPARE_CONNECTIONS, ServerSettings.max_connections
-    cases = (case for case in study.included() if case.server_choice == choice)
     version = only_tls_version(study, choice)
     return Wanted(
         build=specimens.servers[choice.server],
         tls_library=specimens.tls_libraries.get(choice.tls_library),
         certificate=choice.certificate,
         chain=choice.chain,
-        proves_clients=any(case.proves_client for case in cases),
+        proves_clients=any(case.proves_client for case in cases_at(study, choice)),
         fault=specimens.faults.get(choice.fault),
         cpu_features=choice.cpu_features,
         configuration=configuration.arguments(choice.configuration),
@@ -399,15 +387,12 @@ def _shared(machine: Machine, cpus_of: Mapping[ServerChoice, tuple[int, ...]]) -
 
 def _accounts(study: Study, bench: PrivateBench, choice: ServerChoice) -> dict[str, Account]:
     """The accounts of this server's cases that are not proved by its default plugin."""
-    plugins = dict.fromkeys(case.auth for case in study.included() if case.server_choice == choice)
+    plugins = dict.fromkeys(case.auth for case in cases_at(study, choice))
     accounts = {}
     for plugin in plugins:
-        if plugin == DEFAULT_AUTH:
-            continue
-        try:
-            accounts[plugin] = bench.server.account_by(plugin)
-        except TlstaxError as error:
-            raise left_out(error, study, {"auth": plugin}) from error
+        if plugin != DEFAULT_AUTH:
+            with leaving_out(study, {"auth": plugin}):
+                accounts[plugin] = bench.server.account_by(plugin)
     return accounts
 
 
@@ -429,10 +414,8 @@ def _opened(study: Study, name: str, ends: Ends) -> Iterator[RunningPath]:
     from tlstax.network.paths.opening import open_path  # noqa: PLC0415 (few studies have paths)
 
     with ExitStack() as stack:
-        try:
+        with leaving_out(study, {"path": name}):
             running = stack.enter_context(open_path(name, ends))
-        except TlstaxError as error:
-            raise left_out(error, study, {"path": name}) from error
         yield running
 
 
@@ -471,8 +454,8 @@ def _at_fault(choice: ServerChoice) -> dict[str, Level]:
     }
 
 
-def _unsaid(_: str) -> None:
-    """With many servers, the steps of each would drown which of them is being started."""
+def unsaid(_: str) -> None:
+    """Where the steps of a server would drown which of many is being started, or are not the run's."""
 
 
 def _named(error: TlstaxError, choice: ServerChoice) -> TlstaxError:
@@ -487,10 +470,7 @@ def _named(error: TlstaxError, choice: ServerChoice) -> TlstaxError:
 
 
 def _starting(choice: ServerChoice, place: int, of: int, took_s: float) -> str:
-    left = ""
-    if place:
-        left_s = took_s / place * (of - place)
-        left = f" ({left_s / 60:.0f} min left)" if left_s >= 120 else f" ({left_s:.0f} s left)"
+    left = f" ({time_left(took_s / place * (of - place))} left)" if place else ""
     return f"starting {place + 1} of {of}: {choice.words()}{left}"
 
 
@@ -545,12 +525,11 @@ def identity_terms(
 
     Files of authorities are written beside the server's own, and go with them. `bundle` is one of the user's.
     """
-    cases = [case for case in study.included() if case.server_choice == choice]
     files = server.certificates
     trusted: dict[int, str] = {}
     if bundle is not None:
         trusted = write_trusted(files.ca_file.parent, bundle, files.ca_file.read_bytes())
-    wanted = dict.fromkeys(case.trust for case in cases if case.trust is not None)
+    wanted = dict.fromkeys(case.trust for case in cases_at(study, choice) if case.trust is not None)
     for count in wanted.keys() - trusted.keys():
         file = files.ca_file.with_name(f"authorities-{count}.pem")
         write_authorities(file, files.ca_file, count)

@@ -31,27 +31,11 @@ from tlstax.support import interruption
 from tlstax.support.grouping import grouped
 
 
-class Watcher(Protocol):
-    """Who is kept informed of a sitting."""
-
-    def begins(self, trial: Trial) -> None:
-        """A client is being started."""
-        ...
-
-    def failed(self, record: TrialRecord) -> None:
-        """One failed before the turns began; raising ends the sitting."""
-        ...
-
-    def turns_begin(self) -> None:
-        """All are ready, and the turns begin."""
-        ...
-
-
 def run_sitting(
     sitting: Sitting,
     places: Mapping[int, tuple[Job, Bench]],
     seed: int,
-    watcher: Watcher,
+    follower: Follower,
     *,
     share: float = 1.0,
 ) -> tuple[TrialRecord, ...]:
@@ -68,9 +52,9 @@ def run_sitting(
             Participant(trial, *places[trial.position], stack, full_load=sitting.full_load)
             for trial in sitting.trials
         ]
-        known = _sit_down(sitting, participants, watcher)
+        known = _sit_down(sitting, participants, follower)
         with _counted_together(participants, known) as counted:
-            watcher.turns_begin()
+            follower.turns_begin(sitting)
             _take_turns(sitting, participants, seed, share)
         playing = [participant for participant in participants if not participant.is_out]
         for participant in playing:
@@ -94,7 +78,7 @@ def run_sitting(
 
 
 def _sit_down(
-    sitting: Sitting, participants: Sequence[Participant], watcher: Watcher
+    sitting: Sitting, participants: Sequence[Participant], follower: Follower
 ) -> Mapping[int, Mapping[str, int]]:
     """Have the clients sit down one after another; what each server had counted then, by its bench."""
     passed = Passed()
@@ -103,10 +87,10 @@ def _sit_down(
             participant.launch()
     for participant in participants:
         interruption.check()
-        watcher.begins(participant.trial)
+        follower.begins(participant.trial)
         participant.sit_down(sitting.watched_s, passed)
         if participant.is_out:
-            watcher.failed(participant.gathered.record(participant.bench))
+            follower.failed(participant.gathered.record(participant.bench))
     return passed.counters
 
 
@@ -287,9 +271,7 @@ def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower:
         with ExitStack() as stack:
             places = _places(sitting, where, shortest_s, stack)
             if sitting.takes_turns:
-                found = run_sitting(
-                    sitting, places, header.seed, _OfSitting(follower, sitting), share=where.share
-                )
+                found = run_sitting(sitting, places, header.seed, follower, share=where.share)
             else:
                 (trial,) = sitting.trials
                 follower.begins(trial)
@@ -299,23 +281,6 @@ def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower:
             for record in found:
                 choice = record.trial.case.levels.server_choice
                 where.benches.revive(choice, record.failure, follower.warn)
-
-
-@dataclass(frozen=True)
-class _OfSitting:
-    """Passes on what a sitting reports of itself."""
-
-    follower: Follower
-    sitting: Sitting
-
-    def begins(self, trial: Trial) -> None:
-        self.follower.begins(trial)
-
-    def failed(self, record: TrialRecord) -> None:
-        self.follower.failed(record)
-
-    def turns_begin(self) -> None:
-        self.follower.turns_begin(self.sitting)
 
 
 def external(header: RunHeader, benches: Benches) -> ExternalLimits | None:

@@ -38,7 +38,7 @@ from tlstax.run.benches import (
     Benches,
     Say,
     Specimens,
-    left_out,
+    leaving_out,
     open_benches,
     option_of,
     with_counters,
@@ -50,10 +50,9 @@ from tlstax.sql import answering
 from tlstax.sql.database import Database
 from tlstax.study import Study
 from tlstax.study.changes import (
+    without_by,
     without_plaintext,
-    without_plaintext_by,
     without_tables,
-    without_tls_by,
 )
 from tlstax.study.client_kinds import SYSBENCH, kind_of
 from tlstax.study.factors import (
@@ -66,7 +65,7 @@ from tlstax.study.labels import asking_what_is_there
 from tlstax.study.level_names import ENGINE, UNIX_SOCKET, UNSET
 from tlstax.study.needs import data_needs, has_plaintext, paths, server_choices
 from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS, LEADS_ANYWHERE
-from tlstax.support.errors import TlstaxError, UserMistake
+from tlstax.support.errors import UserMistake
 
 ALONE = (None,)
 """The external server of a study that has no other and names none."""
@@ -332,9 +331,9 @@ class _Arrival:
         for own in members if asked.addresses else ():
             schema = own.server.load_account.database
             found = ways.look(own.access, schema, asked.addresses, in_the_clear=has_plaintext(study))
-        study = without_tls_by(study, [name for name, way in found.items() if not way.offers_tls])
         demanding = [name for name, way in found.items() if way.takes_plaintext is False]
-        study = without_plaintext_by(study, demanding)
+        study = without_by(study, [name for name, way in found.items() if not way.offers_tls], tls=True)
+        study = without_by(study, demanding, tls=False)
         rooms = {own.level: own.server.room(leeway.at_most) for own in members}
         study, admitted = admit(study, rooms, fewer=leeway.fewer_connections)
         for own, admission in zip(members, admitted, strict=True):
@@ -554,7 +553,7 @@ def open_paths(
         running: dict[tuple[str, bool], RunningPath] = {}
         seen: dict[str, Way] = {}
         for name in names:
-            try:
+            with leaving_out(study, {"path": name}):
                 path = stack.enter_context(open_path(name, ends))
                 entry = path.entry
                 assert isinstance(entry, TcpEndpoint)  # noqa: S101 (all of them have a port)
@@ -562,8 +561,6 @@ def open_paths(
                 # One that begins TLS itself is for clients that have none.
                 tls = ExternalTls() if name in BEGINS_TLS - ENDS_TLS else None
                 seen |= ways.look(access, bench.terms.account.database, at, option="--path", tls=tls)
-            except TlstaxError as error:
-                raise left_out(error, study, {"path": name}) from error
             running[name, False] = path
         # A login that succeeds has the server forget what was broken off.
         bench.server.is_alive()

@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -322,11 +322,9 @@ class LivePage:
         self._audience = Audience(live_parts(LiveRun()))
         self._run = ""
 
-    @contextmanager
-    def served(self, listener: socket.socket, token: str) -> Iterator[None]:
+    def served(self, listener: socket.socket, token: str) -> AbstractContextManager[None]:
         """Shown to browsers for as long as the block lasts."""
-        with served(listener, token, self._audience, self._report):
-            yield
+        return served(listener, token, self._audience, self._report)
 
     def follow(self, directory: Path) -> LiveRun:
         """Show what the run notes there until it has ended, then its end, which is returned."""

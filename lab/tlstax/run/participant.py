@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any
 
 from tlstax.clients.process import Client
 from tlstax.contract import Counts, FullLoad, FullLoadSpan, Job, Slice
@@ -28,15 +28,11 @@ from tlstax.run.trial import (
     counters_of,
     logins_of,
     made_ready,
-    observed_of_server,
     travelling,
     watched,
 )
-from tlstax.sql import answers
 from tlstax.sql.facts import changed_counters
-from tlstax.study.case_workload import sets_values
 from tlstax.study.client_kinds import kind_of
-from tlstax.study.workloads import writes
 
 
 @dataclass(frozen=True)
@@ -56,25 +52,10 @@ class Turn:
     began_apart: bool = False
 
 
-class Columns(TypedDict):
-    """What was measured, a number for each slice (`records.Slices` has what each column is)."""
-
-    rounds: tuple[int, ...]
-    operations: tuple[float, ...]
-    elapsed_s: tuple[float, ...]
-    latency_sum_s: tuple[float, ...]
-    client_cpu_us: tuple[float, ...]
-    server_cpu_us: tuple[float, ...]
-    path_cpu_us: tuple[float, ...]
-    rounds_s: tuple[float, ...]
-    finished: tuple[int, ...]
-    lead_in: int | None
-
-
 def columns_of(
     turns: Sequence[Turn], lead_in: int | None, *, of_server: bool, of_path: bool, of_storm: bool
-) -> Columns:
-    """The columns of these turns, of what was done under full load, after `lead_in` operations, if most tell.
+) -> dict[str, Any]:
+    """The columns of `Slices`, of what was done under full load, after `lead_in` operations, if most tell.
 
     A slice of which the client does not tell was over before all connections had been at work, which happens
     where other programs have the processors: nothing of it counts. One kind for all: a column that mixed
@@ -84,53 +65,34 @@ def columns_of(
     """
     parts = [turn.slice.full_load for turn in turns]
     telling = sum(part is not None for part in parts)
-    if lead_in is None or 2 * telling <= len(parts):
-        return _whole(turns, of_server=of_server, of_path=of_path, of_storm=of_storm)
-    return _under_full_load(turns, parts, lead_in, of_server=of_server, of_path=of_path)
+    of_parts = lead_in is not None and 2 * telling > len(parts)
 
+    def column(
+        of_turn: Callable[[Turn], float], of_part: Callable[[FullLoadSpan], float], digits: int
+    ) -> tuple[float, ...]:
+        under_load = (of_part(part) if part is not None else 0.0 for part in parts)
+        return tuple(round(value, digits) for value in (under_load if of_parts else map(of_turn, turns)))
 
-def _whole(turns: Sequence[Turn], *, of_server: bool, of_path: bool, of_storm: bool) -> Columns:
-    return Columns(
-        rounds=tuple(turn.round for turn in turns),
-        operations=tuple(turn.slice.operations for turn in turns),
-        elapsed_s=_rounded((turn.slice.elapsed_s + turn.settling_s for turn in turns), 9),
-        latency_sum_s=_rounded((turn.slice.latency_sum_s for turn in turns), 9),
-        client_cpu_us=_rounded((turn.slice.cpu_us for turn in turns), 3),
-        server_cpu_us=_rounded((turn.server_cpu_us for turn in turns), 3) if of_server else (),
-        path_cpu_us=_rounded((turn.path_cpu_us for turn in turns), 3) if of_path else (),
-        rounds_s=_rounded((sum(turn.slice.rounds_s) for turn in turns), 9) if of_storm else (),
-        finished=tuple(turn.slice.operations for turn in turns),
-        lead_in=None,
+    server = column(lambda turn: turn.server_cpu_us, lambda part: part.cpu_of_us[0], 3) if of_server else ()
+    first = int(of_server)
+    path = (
+        column(lambda turn: turn.path_cpu_us, lambda part: sum(part.cpu_of_us[first:]), 3) if of_path else ()
     )
-
-
-def _under_full_load(
-    turns: Sequence[Turn],
-    parts: Sequence[FullLoadSpan | None],
-    lead_in: int,
-    *,
-    of_server: bool,
-    of_path: bool,
-) -> Columns:
-    def column(of_part: Callable[[FullLoadSpan], float], digits: int) -> tuple[float, ...]:
-        return _rounded((of_part(part) if part is not None else 0.0 for part in parts), digits)
-
-    return Columns(
-        rounds=tuple(turn.round for turn in turns),
-        operations=column(lambda part: part.operations, 6),
-        elapsed_s=column(lambda part: part.elapsed_s, 9),
-        latency_sum_s=column(lambda part: part.latency_sum_s, 9),
-        client_cpu_us=column(lambda part: part.cpu_us, 3),
-        server_cpu_us=column(lambda part: part.cpu_of_us[0], 3) if of_server else (),
-        path_cpu_us=column(lambda part: sum(part.cpu_of_us[int(of_server) :]), 3) if of_path else (),
-        rounds_s=(),
-        finished=tuple(turn.slice.operations for turn in turns),
-        lead_in=lead_in,
-    )
-
-
-def _rounded(values: Iterable[float], digits: int) -> tuple[float, ...]:
-    return tuple(round(value, digits) for value in values)
+    has_rounds = of_storm and not of_parts
+    return {
+        "rounds": tuple(turn.round for turn in turns),
+        "operations": column(lambda turn: turn.slice.operations, lambda part: part.operations, 6),
+        "elapsed_s": column(
+            lambda turn: turn.slice.elapsed_s + turn.settling_s, lambda part: part.elapsed_s, 9
+        ),
+        "latency_sum_s": column(lambda turn: turn.slice.latency_sum_s, lambda part: part.latency_sum_s, 9),
+        "client_cpu_us": column(lambda turn: turn.slice.cpu_us, lambda part: part.cpu_us, 3),
+        "server_cpu_us": server,
+        "path_cpu_us": path,
+        "rounds_s": tuple(round(sum(turn.slice.rounds_s), 9) for turn in turns) if has_rounds else (),
+        "finished": tuple(turn.slice.operations for turn in turns),
+        "lead_in": lead_in if of_parts else None,
+    }
 
 
 OVERHEAD_BLOCKS = 3
@@ -243,18 +205,11 @@ class Participant:
 
     def look_back(self, sitting: Sitting, took_s: float) -> None:
         """Put together what is known when all clients have gone."""
-        gathered, done, window = self.gathered, self.gathered.done, self.gathered.window
+        gathered = self.gathered
         gathered.slices, gathered.burned = self._columns(sitting, took_s), self._burning.record()
-        if done is None or window is None:
-            return
-        with gathered.failures():
-            cpu = self._whole_cpu()
-            levels = self.trial.case.levels
-            observed = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
-            gathered.server = self._logins.beside(observed)
-            if not writes(self._job.workload):
-                before = sets_values(levels, self._job.workload)
-                gathered.row_mismatches = answers.mismatches(self.bench.admin, done.row_samples, before)
+        if gathered.done is not None and gathered.window is not None:
+            with gathered.failures():
+                gathered.look_back(self.bench, self._whole_cpu(), self._status_delta, self._logins)
 
     def _telling_full_load(self, job: Job, path_pids: Sequence[int]) -> Job:
         """The job with what the client is to tell of each slice, and the loop's own cost in a few blocks."""

@@ -25,7 +25,7 @@ from tlstax.records.beforehand import LoadStep, Pilot, PilotLoad
 from tlstax.records.trial import LoadMachines, Machine, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.records.window import BUSY
 from tlstax.run.bench import Bench, Needs
-from tlstax.run.benches import Benches, Say, Specimens, open_benches
+from tlstax.run.benches import Benches, Say, Specimens, open_benches, unsaid
 from tlstax.run.resume import ANEW
 from tlstax.run.trial import run_trial
 from tlstax.study import Case, Study
@@ -89,7 +89,7 @@ def piloted(  # noqa: PLR0913 (all that a server is started with)
     fewer = replace(needs, rows=min(needs.rows, MOST_ROWS))
 
     def opened(choice: ServerChoice) -> AbstractContextManager[Benches]:
-        return open_benches(study, specimens, fewer, _unsaid, machine=machine, only=(choice,))
+        return open_benches(study, specimens, fewer, unsaid, machine=machine, only=(choice,))
 
     def measure(cases: Sequence[Case]) -> list[PilotLoad]:
         return measured(cases, study, opened, say)
@@ -115,17 +115,23 @@ def balanced_by(
 
 def measured(cases: Sequence[Case], study: Study, opened: Opened, say: Say) -> list[PilotLoad]:
     """What each of these cases of one server uses on both sides; a case that fails is passed over."""
-    loads = []
-    choice = cases[0].levels.server_choice
-    with opened(choice) as benches:
-        for place, case in enumerate(cases):
-            interruption.check()
-            trial = Trial(block=0, position=place, case=case)
-            with benches.using(choice) as bench:
-                record = run_trial(trial, pilot_job(trial, study, bench), bench)
-                benches.revive(choice, record.failure, say)
-            loads.append(load_of(record))
+    with opened(cases[0].levels.server_choice) as benches:
+        loads = [load_of(record) for _, record in _tried(cases, study, benches, say)]
     return [load for load in loads if load is not None]
+
+
+def _tried(
+    cases: Sequence[Case], study: Study, benches: Benches, say: Say
+) -> Iterator[tuple[Bench, TrialRecord]]:
+    """A trial of each of these cases of one server, and what it ran on."""
+    choice = cases[0].levels.server_choice
+    for place, case in enumerate(cases):
+        interruption.check()
+        trial = Trial(block=0, position=place, case=case)
+        with benches.using(choice) as bench:
+            record = run_trial(trial, pilot_job(trial, study, bench), bench)
+            benches.revive(choice, record.failure, say)
+        yield bench, record
 
 
 def load_of(record: TrialRecord) -> PilotLoad | None:
@@ -146,10 +152,6 @@ def pilot_job(trial: Trial, study: Study, bench: Bench) -> Job:
     terms = bench.terms_of(levels).model_copy(update={"duration_s": window_s(levels, PILOT_S, study)})
     job = job_for(levels, terms, sequence=trial.position)
     return bench.reporting(job, levels)
-
-
-def _unsaid(_: str) -> None:
-    """Of a server that is gone in a moment, its steps would be taken for those of the run's."""
 
 
 MOST_CASES = 4
@@ -208,14 +210,8 @@ def taken(fleet: Fleet, study: Study, benches: Benches, say: Say) -> LoadMachine
 
 def _least_busy(cases: Sequence[Case], study: Study, benches: Benches, say: Say) -> float | None:
     """The share of the server's CPUs that worked in the case in which that was least; None out of reach."""
-    found = []
-    choice = cases[0].levels.server_choice
-    for place, case in enumerate(cases):
-        with benches.using(choice) as bench:
-            trial = Trial(block=0, position=place, case=case)
-            record = run_trial(trial, pilot_job(trial, study, bench), bench)
-            benches.revive(choice, record.failure, say)
-            found.append(_busy(record, len(bench.machine.server_cpus)))
+    tried = _tried(cases, study, benches, say)
+    found = [_busy(record, len(bench.machine.server_cpus)) for bench, record in tried]
     known = [busy for busy in found if busy is not None]
     return round(min(known), 3) if known else None
 

@@ -13,8 +13,10 @@ from tlstax.run.benches import Benches
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.design import Case
 from tlstax.study.factors import SERVER_FACTORS, CaseLevels, ServerChoice
+from tlstax.study.files import rebuilt
 from tlstax.study.labels import full_label
 from tlstax.study.level_names import HYBRIDS, LEFT_TO_THE_DRIVER, MLDSA, OWN
+from tlstax.study.needs import cases_at
 from tlstax.support.errors import UserMistake
 
 VERSIONS = ("1.3", "1.2", "1.1", "1.0")
@@ -33,6 +35,7 @@ def settled(study: Study, benches: Benches, say: Callable[[str], None], *, as_ab
 
     Servers that were named are asked for the TLS versions of their cases. Where one is missing, a study
     that was asked for so is a UserMistake; with `as_able`, the server gets the newest version that it has.
+    UserMistake, too, where nothing is left to be compared.
     """
     if "server" not in study.levels_of():
         return study
@@ -69,7 +72,7 @@ def cut_to(
             why = _why_not(bundle, choice, missing, able, added)
             if why:
                 exclude.append(Exclusion(levels={**levels, **bundle}, why=why))
-    return Study.model_validate({**dict(study), "treatments": treatments, "exclude": tuple(exclude)})
+    return rebuilt(study, f"study {study.name}", treatments=treatments, exclude=tuple(exclude))
 
 
 def _why_not(
@@ -101,9 +104,7 @@ def _served(study: Study) -> dict[ServerChoice, dict[str, Level]]:
 
 
 def _lacking(study: Study, choice: ServerChoice, benches: Benches) -> list[str]:
-    wanted = dict.fromkeys(
-        case.tls for case in study.included() if case.server_choice == choice and case.tls in VERSIONS
-    )
+    wanted = dict.fromkeys(case.tls for case in cases_at(study, choice) if case.tls in VERSIONS)
     has = _asked(study, benches, choice, tuple(wanted))
     return [version for version in wanted if version not in has]
 
@@ -114,7 +115,7 @@ def _asked(study: Study, benches: Benches, choice: ServerChoice, versions: Seque
     It is asked by the client's library of its first case, since not every library verifies every key.
     """
     has = {}
-    cases = (case for case in study.included() if case.server_choice == choice and case.is_encrypted)
+    cases = (case for case in cases_at(study, choice) if case.is_encrypted)
     library = next((case.client_tls_library for case in cases), OWN)
     with benches.using(choice) as bench:
         for version in versions:
@@ -173,7 +174,7 @@ def accepted(study: Study, benches: Benches, say: Callable[[str], None]) -> Stud
     """The study without the cases in which server and client do not agree on such a key, or a hybrid group.
 
     Each combination is asked once, with the client of its cases. What is left out is said, in the words of
-    whoever refused.
+    whoever refused. UserMistake where nothing is left to be compared.
     """
     known: dict[Hashable, str] = {}
     refused: list[Exclusion] = []
@@ -188,7 +189,7 @@ def accepted(study: Study, benches: Benches, say: Callable[[str], None]) -> Stud
             refused.append(Exclusion(levels=dict(case), why=known[question]))
     if not refused:
         return study
-    return Study.model_validate({**dict(study), "exclude": (*study.exclude, *refused)})
+    return rebuilt(study, f"study {study.name}", exclude=(*study.exclude, *refused))
 
 
 def _in_question(study: Study) -> Iterator[CaseLevels]:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from tlstax.checks import judged
@@ -176,7 +175,7 @@ class Gathered:
         self.server: ServerObservation | None = None
         self.window: Window | None = None
         self.claim: ServerClaim | None = None
-        self.client_libraries: tuple[MappedLibrary, ...] = ()
+        self.client_mapped_tls_libraries: tuple[MappedLibrary, ...] = ()
         self.client_ia32cap: str | None = None
         self.client_errors: tuple[ErrorEvent, ...] = ()
         self.client_log = ""
@@ -207,7 +206,7 @@ class Gathered:
     def wait_ready(self, client: Client) -> None:
         """Wait until the client is ready, and keep what it says and which libraries it has."""
         self.ready = client.wait_ready(ready_within_s(self.captured.job))
-        self.client_libraries = client.mapped_tls_libraries()
+        self.client_mapped_tls_libraries = client.mapped_tls_libraries()
         pid = client.watched_pid
         self.client_ia32cap = process.environment_of(pid, cpu_features.VARIABLE) if pid else None
 
@@ -216,41 +215,37 @@ class Gathered:
         self.client_errors, self.client_log = client.errors, client.log()
         self.load, self.ports = client.load(), client.ports()
 
+    def look_back(
+        self, bench: Bench, cpu: ServerCpu | None, status_delta: dict[str, int], logins: LoggedLogins
+    ) -> None:
+        """Keep what the server's side shows of a client that is done and has gone."""
+        job, levels = self.captured.job, self.trial.case.levels
+        if self.window is None or self.done is None:
+            raise RuntimeError("a trial is looked back at that was not measured")
+        self.server = logins.beside(observed_of_server(levels, bench, self.window, cpu, status_delta))
+        # Rows that the trial itself may have changed since prove nothing.
+        if not writes(job.workload):
+            before = sets_values(levels, job.workload)
+            self.row_mismatches = answers.mismatches(bench.admin, self.done.row_samples, before)
+
     def record(self, bench: Bench, took_s: float | None = None) -> TrialRecord:
         """All of it, judged. `took_s` is the trial's part of the run's time, None for all since it began."""
         took_s = time.monotonic() - self._started if took_s is None else took_s
+        # What evidence has under the same name is that.
+        kept = {name: own for name, own in vars(self).items() if name in Evidence.model_fields}
         return judged(
             Evidence(
-                trial=self.trial,
+                **kept,
                 started_at=self._started_at.isoformat(timespec="milliseconds"),
                 took_s=round(took_s, 3),
                 job=self.captured.job.without_password(),
-                ready=self.ready,
-                done=self.done,
-                client_errors=self.client_errors,
-                client_log=self.client_log,
-                client_mapped_tls_libraries=self.client_libraries,
-                client_ia32cap=self.client_ia32cap,
-                server=self.server,
-                window=self.window,
                 profile=self.sampled.profile,
                 why_no_profile=self.sampled.why_none,
-                claim=self.claim,
                 client_claim=_client_claim(self.captured.job, self.trial, bench),
                 server_log=bench.server.log_tail() if self.failure else "",
-                row_mismatches=self.row_mismatches,
-                data=self.data,
                 path=self.travelled.path,
                 distance=self.travelled.distance,
                 capture=self.captured.capture,
-                slices=self.slices,
-                together=self.together,
-                burned=self.burned,
-                load=self.load,
-                ports=self.ports,
-                locks=self.locks,
-                client_locks=self.client_locks,
-                failure=self.failure,
                 guest=bench.server.is_external,
             )
         )
@@ -299,9 +294,7 @@ class LoggedLogins:
         self._read = self._stack.enter_context(self._bench.server.logins(self._bench.admin, self._job))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def _end(self) -> None:
@@ -473,14 +466,10 @@ def _measure(
     logins.client_has_gone()
     if job.stream is not None:
         product.streams.clear(admin)
-    cpu = process.server_cpu(window.server)
-    seen = logins.beside(observed_of_server(levels, bench, window, cpu, status_delta))
+    gathered.look_back(bench, process.server_cpu(window.server), status_delta, logins)
     by_path = route.path.logins if route.path is not None else None
-    gathered.server = seen if by_path is None else seen.model_copy(update={"logged": by_path})
-    # Rows that the trial itself may have changed since prove nothing.
-    if not writes(job.workload):
-        before = sets_values(levels, job.workload)
-        gathered.row_mismatches = answers.mismatches(admin, gathered.done.row_samples, before)
+    if gathered.server is not None and by_path is not None:
+        gathered.server = gathered.server.model_copy(update={"logged": by_path})
 
 
 def _worked(client: Client, job: Job, bench: Bench) -> Done:

@@ -249,7 +249,7 @@ def _built_in_words() -> frozenset[str]:
         for table in _TABLES
         for product in products
     ]
-    statements = [own for one in made for part in one.transactions for own in part.statements]
+    statements = [own for one in made for own in one.all_statements]
     words = {word for own in statements for word in re.findall(r"\w+", own.sql)}
     names = {name for one in made for part in one.transactions for name in part.parameters}
     verbs = {"BEGIN", "COMMIT", "ROLLBACK", "TRUNCATE", "TABLE", "ALTER", "ENGINE", "InnoDB", "left", "out"}
@@ -463,9 +463,7 @@ def _job_fields(names: _Names) -> Fields:
             "cipher_list": texts.cipher,
             "ciphersuites": texts.cipher,
             "groups": texts.groups,
-            **dict.fromkeys(
-                ("ca_file", "certificate_file", "key_file", "library", "keylog_file"), texts.file
-            ),
+            **dict.fromkeys(_TLS_FILES, texts.file),
             "server_name": texts.host,
         },
         tls.TlsUnset: file,

@@ -70,7 +70,7 @@ def packed(stored: StoredRun, *, by: str, names_left_out: bool) -> bytes:
         names_left_out=names_left_out,
         trials=len(stored.trials),
     )
-    lines = [one.model_dump_json().encode() + b"\n" for one in (first, *stored.trials)]
+    lines = [one.as_line() for one in (first, *stored.trials)]
     if max(map(len, lines)) > MOST_BYTES:
         raise UserMistake(f"a part of run {stored.header.run} has more than {MOST_BYTES >> 20} MiB")
     for level in _LEVELS:

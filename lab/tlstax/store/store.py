@@ -43,6 +43,9 @@ _LISTING = f"""
     FROM kept_runs LEFT JOIN kept_trials USING (run) GROUP BY run ORDER BY kept_runs.rowid DESC"""  # noqa: S608
 
 
+_ADD_TRIAL = "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)"
+
+
 class RunSummary(Frozen):
     """A run in a listing: what it was, how it ended, how many trials came out how."""
 
@@ -154,21 +157,8 @@ class Store:
 
     def begin(self, header: RunHeader) -> None:
         """A run begins, written by this process."""
-        writer = this_process()
         with self.changing(header.run), self._writing(header.run):
-            self._connection.execute(
-                "INSERT INTO kept_runs (run, study, started_at, header, status, pid, started_ticks, boot_id, "
-                "locked) VALUES (?, ?, ?, ?, 'running', ?, ?, ?, 1)",
-                (
-                    header.run,
-                    header.study.name,
-                    header.started_at,
-                    packed(header, header.run),
-                    writer.pid,
-                    writer.started_ticks,
-                    writer.boot_id,
-                ),
-            )
+            self._insert(StoredRun(header=header, status="running", trials=()))
 
     def adopt(self, stored: StoredRun, beside: Callable[[sqlite3.Connection], None] = lambda _: None) -> None:
         """Keep a run that was measured elsewhere, with what `beside` writes: whole or not at all.
@@ -182,32 +172,10 @@ class Store:
                     f"run {header.run} is in the store already",
                     remedy=f"`tlstax report {header.run}` shows it",
                 )
-        writer = this_process()
-        trials = [
-            (header.run, own.trial.block, own.trial.position, own.verdict.value, packed(own, header.run))
-            for own in stored.trials
-        ]
+        trials = _rows(header.run, stored.trials)
         with self.changing(header.run):
-            self._connection.execute(
-                "INSERT INTO kept_runs (run, study, started_at, header, status, stopped_because, pid, "
-                "started_ticks, boot_id, resumed_at, locked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-                (
-                    header.run,
-                    header.study.name,
-                    header.started_at,
-                    packed(header, header.run),
-                    stored.status,
-                    stored.stopped_because,
-                    writer.pid,
-                    writer.started_ticks,
-                    writer.boot_id,
-                    json.dumps(stored.resumed_at),
-                ),
-            )
-            self._connection.executemany(
-                "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)",
-                trials,
-            )
+            self._insert(stored)
+            self._connection.executemany(_ADD_TRIAL, trials)
             beside(self._connection)
 
     def resume(self, run_or_prefix: str) -> StoredRun:
@@ -242,15 +210,9 @@ class Store:
 
         No job's password, were there one, is kept.
         """
-        rows = []
-        for record in records:
-            job = record.job.without_password() if record.job is not None else None
-            place = (run, record.trial.block, record.trial.position, record.verdict.value)
-            rows.append((*place, packed(record.model_copy(update={"job": job}), run)))
+        rows = _rows(run, (record.without_password() for record in records))
         with self.changing(run):
-            self._connection.executemany(
-                "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)", rows
-            )
+            self._connection.executemany(_ADD_TRIAL, rows)
 
     def finish(self, run: str, status: Literal["complete", "interrupted", "failed"], why: str) -> None:
         """The run has ended, and why."""
@@ -349,6 +311,26 @@ class Store:
             )
         return str(found[0])
 
+    def _insert(self, stored: StoredRun) -> None:
+        """A run of which this process is the writer, without its trials."""
+        header, writer = stored.header, this_process()
+        self._connection.execute(
+            "INSERT INTO kept_runs (run, study, started_at, header, status, stopped_because, pid, "
+            "started_ticks, boot_id, resumed_at, locked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            (
+                header.run,
+                header.study.name,
+                header.started_at,
+                packed(header, header.run),
+                stored.status,
+                stored.stopped_because,
+                writer.pid,
+                writer.started_ticks,
+                writer.boot_id,
+                json.dumps(stored.resumed_at),
+            ),
+        )
+
     def _listed(self, *columns_and_counts: object) -> RunSummary | UnreadableRun:
         try:
             return self._summary(*columns_and_counts)
@@ -407,6 +389,13 @@ class Store:
 def open_store() -> Store:
     """The user's store, in the data directory; the caller closes it."""
     return Store.open(ensure_directory(data_dir()) / "store.sqlite")
+
+
+def _rows(run: str, records: Iterable[TrialRecord]) -> list[tuple[str, int, int, str, bytes]]:
+    """The records of a run's trials as they are kept."""
+    return [
+        (run, own.trial.block, own.trial.position, own.verdict.value, packed(own, run)) for own in records
+    ]
 
 
 def _still_written(row: RunRow) -> UserMistake:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tlstax.contract import Sequence, Statement, Transaction, Workload
+from tlstax.contract import Workload
 from tlstax.study import workloads
 from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.workloads import TABLES, Shape
@@ -84,15 +84,12 @@ class CaseWorkload:
         """Whether any of its statements is prepared; where it has none, whether they would be."""
         if self.protocol != "default":
             return self.protocol == "prepared"
-        statements = [one for each in self._sample.transactions for one in each.statements]
-        return any((one.protocol or self._sample.protocol) == "prepared" for one in statements)
+        return "prepared" in self._sample.protocols
 
     @property
     def counts(self) -> bool:
         """Whether it draws values that each are to be used once, over all connections together."""
-        drawn = [each.parameters for each in self._sample.transactions]
-        drawn += [one.parameters for each in self._sample.transactions for one in each.statements]
-        return any(isinstance(value, Sequence) for found in drawn for value in found.values())
+        return workloads.draws_once(self._sample)
 
     @cached_property
     def statements(self) -> int:
@@ -112,9 +109,7 @@ class CaseWorkload:
         A statement that goes through a whole table takes longer than anybody's turn.
         """
         workload = self.over(TABLES, rows)
-        only_adds = all(
-            workloads.verb(each) == "INSERT" for one in workload.transactions for each in one.statements
-        )
+        only_adds = all(workloads.verb(each) == "INSERT" for each in workload.all_statements)
         can_share = workloads.writes(workload) and workloads.can_be_shared(workload)
         return can_share and (self.table != "people" or only_adds)
 
@@ -138,12 +133,5 @@ def _over_protocol(workload: Workload, level: str) -> Workload:
     if level == "default":
         return workload
 
-    def sent(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return tuple(one.model_copy(update={"protocol": None}) for one in statements)
-
-    mix: tuple[Transaction, ...] = tuple(
-        one.model_copy(update={"statements": sent(one.statements)}) for one in workload.mix
-    )
-    return workload.model_copy(
-        update={"protocol": level, "statements": sent(workload.statements), "mix": mix}
-    )
+    sent = workload.model_copy(update={"protocol": level})
+    return workloads.each_changed(sent, lambda one: one.model_copy(update={"protocol": None}))

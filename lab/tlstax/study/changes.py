@@ -202,21 +202,16 @@ def over_client_library(study: Study, name: str, where: str = "--client-tls-libr
     )
 
 
-def without_tls_by(study: Study, names: Collection[str]) -> Study:
-    """The study without encrypted cases by these addresses, at which no TLS is offered."""
-    encrypted = tuple(level for level in study.levels_of().get("tls", ()) if level != "off")
-    if not names or not encrypted:
-        return study
-    exclusion = Exclusion(levels={"address": tuple(names), "tls": encrypted}, why="no TLS is offered there")
-    return rebuilt(study, "--address", exclude=(*study.exclude, exclusion))
+def without_by(study: Study, names: Collection[str], *, tls: bool) -> Study:
+    """The study without `tls` by these addresses, where none is offered; or without cases in the clear there.
 
-
-def without_plaintext_by(study: Study, names: Collection[str]) -> Study:
-    """The study without cases in the clear by these addresses, at which nobody is let in without TLS."""
-    if not names or "off" not in study.levels_of().get("tls", ()):
+    The latter where nobody is let in without TLS.
+    """
+    levels = tuple(level for level in study.levels_of().get("tls", ()) if (level != "off") is tls)
+    if not names or not levels:
         return study
-    why = "nobody is let in there without TLS"
-    exclusion = Exclusion(levels={"address": tuple(names), "tls": ("off",)}, why=why)
+    why = "no TLS is offered there" if tls else "nobody is let in there without TLS"
+    exclusion = Exclusion(levels={"address": tuple(names), "tls": levels}, why=why)
     return rebuilt(study, "--address", exclude=(*study.exclude, exclusion))
 
 

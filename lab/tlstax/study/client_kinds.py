@@ -64,10 +64,6 @@ class Wanted:
         return self.product == "postgresql"
 
 
-def _not_known(version: str) -> bool | None:  # noqa: ARG001
-    return None
-
-
 _MYSQL_PROTOCOL: frozenset[ProductName] = frozenset({"mysql", "mariadb"})
 _POSTGRESQL: frozenset[ProductName] = frozenset({"postgresql"})
 
@@ -112,7 +108,7 @@ class ClientKind:
     logged_at: frozenset[ProductName] = frozenset()
     copies: Copied | None = None
     beside: bool = False
-    verifies: Callable[[str], bool | None] = _not_known
+    verifies: Callable[[str], bool | None] = lambda _: None
 
     def is_silent_at(self, product: ProductName) -> bool:
         """Whether nothing but the server's counters, and what it accepts, tells of its connections there."""

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from tlstax.contract.frozen import Frozen
 from tlstax.support.errors import UserMistake
 from tlstax.support.installation import folder_of
-from tlstax.support.plain_words import plain
+from tlstax.support.plain_words import first_mistake
 
 FOLDER = folder_of("drivers")
 """Where each driver's program lies, beside the list of them."""
@@ -66,8 +66,7 @@ def _read(directory: Path) -> dict[str, Driver]:
     except OSError as error:
         raise UserMistake(f"{file} cannot be read ({error.strerror})") from error
     except (ValueError, AttributeError, TypeError) as error:
-        first = error.errors()[0] if isinstance(error, ValidationError) else None
-        problem = f"{'.'.join(map(str, first['loc']))}: {plain(first['msg'])}" if first else str(error)
+        problem = first_mistake(error) if isinstance(error, ValidationError) else str(error)
         raise UserMistake(
             f"{file} is not a list of drivers ({problem})", remedy="drivers/README.md has the format"
         ) from error

@@ -42,7 +42,7 @@ from tlstax.study.workloads.user_defined import (
 )
 from tlstax.support.credentials import called
 from tlstax.support.errors import UserMistake
-from tlstax.support.plain_words import place_in_toml, reason
+from tlstax.support.plain_words import place_in_toml, plain, reason
 from tlstax.support.text import closest
 
 Wanted = Mapping[str, Choice]
@@ -434,15 +434,6 @@ WORKLOAD_PARTS: dict[str, type[Frozen]] = {
 
 BOUNDS = frozenset({"low", "high", "first", "last"})
 
-TYPE_WORDS = {
-    "a valid tuple": "a list",
-    "a valid dictionary or object to extract fields from": "a table",
-    "a valid dictionary": "a table",
-    "a valid string": "text in quotes",
-    "a valid integer": "a whole number",
-}
-"""What TOML calls things, for the names that pydantic gives them."""
-
 
 def first_fault(fault: ValidationError, of: type[BaseModel] = Study) -> str:
     """One fault of a validation in a clause: the field, what is wrong, what is allowed.
@@ -462,9 +453,7 @@ def first_fault(fault: ValidationError, of: type[BaseModel] = Study) -> str:
         return f"field {field}: {first['input']!r} is not a level (text in quotes, or a whole number)"
     if problem := _parameter_fault(first, place):
         return f"field {field}: {problem}"
-    message = first["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
-    for theirs, ours in TYPE_WORDS.items():
-        message = message.replace(theirs, ours)
+    message = plain(first["msg"]).replace("be a text", "be text in quotes")
     if first["type"] == "value_error" and isinstance(first["input"], dict | BaseModel):
         return f"field {field}: {message}" if field else message
     return f"field {field}: {message} (it is {first['input']!r})" if field else message

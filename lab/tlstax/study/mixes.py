@@ -76,6 +76,13 @@ LOGINS: Mapping[Family, tuple[str, ...]] = {
 """What proves the clients' account."""
 
 
+_FACTORS = (
+    *("certificate", "chain", "client_certificate", "tls", "resumption", "group", "auth", "path"),
+    *("compression", "protocol"),
+)
+"""Those that a mix has a level of, in fields of their names."""
+
+
 class Mix(Frozen):
     """Connections of one kind: `statements` selects on each, each returning `answer_bytes`.
 
@@ -162,19 +169,13 @@ class Mix(Frozen):
             return None
         return cls.model_validate(
             {
+                **{name: getattr(case, name) for name in _FACTORS},
                 "product": product,
-                "tls": case.tls,
-                "certificate": case.certificate,
                 "chain": case.chain or 1,
                 "client_certificate": case.client_certificate if case.is_encrypted else "off",
-                "group": case.group,
                 "resumption": case.resumption if case.is_encrypted else "off",
-                "auth": case.auth,
-                "path": case.path,
-                "compression": case.compression,
                 "protocol": "prepared" if case.protocol == "prepared" else "text",
-                "statements": session.statements,
-                "answer_bytes": session.answer_bytes,
+                **session._asdict(),
             }
         )
 
@@ -184,19 +185,8 @@ class Mix(Frozen):
         return {name: level for name, level in self._all_levels().items() if name not in absent}
 
     def _all_levels(self) -> dict[str, Level]:
-        return {
-            "certificate": self.certificate,
-            "chain": self.chain,
-            "client_certificate": self.client_certificate,
-            "tls": self.tls,
-            "resumption": self.resumption,
-            "group": self.group,
-            "auth": self.auth,
-            "path": self.path,
-            "compression": self.compression,
-            "protocol": self.protocol,
-            "workload": Session(self.statements, self.answer_bytes).name,
-        }
+        own = {name: getattr(self, name) for name in _FACTORS}
+        return {**own, "workload": Session(self.statements, self.answer_bytes).name}
 
     def but(self, **changes: str | int) -> Mix:
         """The same mix otherwise, and checked again."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tlstax.study.case_workload import Own
 from tlstax.study.client_kinds import FLOOR_TLS, kind_of
 from tlstax.study.design import Study
 from tlstax.study.exclusions import of_auth, of_compression
-from tlstax.study.factors import ServerChoice
+from tlstax.study.factors import CaseLevels, ServerChoice
 from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, STREAM, UNIX_SOCKET
 from tlstax.study.workloads import Shape
 from tlstax.support.errors import UserMistake
@@ -51,10 +52,14 @@ def has_plaintext(study: Study) -> bool:
     return any(not case.is_encrypted for case in study.included())
 
 
+def cases_at(study: Study, choice: ServerChoice) -> Iterator[CaseLevels]:
+    """The study's cases that are measured on this server."""
+    return (case for case in study.included() if case.server_choice == choice)
+
+
 def paths_of(study: Study, choice: ServerChoice) -> tuple[tuple[str, bool], ...]:
     """The paths on which the study's cases reach this server, each with whether it is over a distance."""
-    reaching = (case for case in study.included() if case.server_choice == choice)
-    return tuple(dict.fromkeys((case.path, case.distance.is_any) for case in reaching))
+    return tuple(dict.fromkeys((case.path, case.distance.is_any) for case in cases_at(study, choice)))
 
 
 def paths(study: Study) -> tuple[str, ...]:
@@ -89,7 +94,7 @@ def only_tls_version(study: Study, choice: ServerChoice) -> str | None:
 
     That proves what a client has negotiated which asks nothing. UserMistake where other cases need more.
     """
-    encrypted = [case for case in study.included() if case.server_choice == choice and case.is_encrypted]
+    encrypted = [case for case in cases_at(study, choice) if case.is_encrypted]
     product = study.product_at(choice.server)
     silent = [case.client for case in encrypted if kind_of(case.client).is_silent_at(product)]
     if not silent:
@@ -106,7 +111,7 @@ def only_tls_version(study: Study, choice: ServerChoice) -> str | None:
 
 def replicates(study: Study, choice: ServerChoice) -> bool:
     """Whether this server's data or its log are copied whole, for which it keeps a log."""
-    return any(case.workload == STREAM for case in study.included() if case.server_choice == choice)
+    return any(case.workload == STREAM for case in cases_at(study, choice))
 
 
 def server_choices(study: Study) -> tuple[ServerChoice, ...]:

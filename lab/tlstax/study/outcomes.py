@@ -51,12 +51,12 @@ PROCESSOR_WORDS = {
 
 
 def _percentile_outcomes() -> list[Outcome]:
-    found = []
-    for phase, words in PHASE_WORDS.items():
-        for percentile in PERCENTILES if phase == "operation" else PERCENTILES[:2]:
-            nth = "median" if percentile == 50 else f"{percentile:g}th percentile of the"
-            found.append(_cost(percentile_name(phase, percentile), "us", f"{nth} {words}"))
-    return found
+    nths = {percentile: f"{percentile:g}th percentile of the" for percentile in PERCENTILES} | {50: "median"}
+    return [
+        _cost(percentile_name(phase, percentile), "us", f"{nths[percentile]} {words}")
+        for phase, words in PHASE_WORDS.items()
+        for percentile in (PERCENTILES if phase == "operation" else PERCENTILES[:2])
+    ]
 
 
 def percentile_name(phase: str, percentile: float) -> str:
@@ -83,13 +83,22 @@ def _wire_outcomes() -> list[Outcome]:
     return found
 
 
+def _cpu_outcomes(side: str) -> list[Outcome]:
+    over = "per operation, over the whole window"
+    return [
+        _cost(f"{side}_cpu_us_per_op", "us", f"{side} CPU per operation"),
+        _cost(f"{side}_cpu_user_us_per_op", "us", f"{side} CPU in user mode {over}"),
+        _cost(f"{side}_cpu_system_us_per_op", "us", f"{side} CPU in the kernel {over}"),
+    ]
+
+
 def _counted_outcomes() -> list[Outcome]:
     """What the kernel and the processor count of each side; the client reports results after its window."""
-    found = []
-    for side, also in (("server", ""), ("client", ", with those of telling its results")):
-        for name, words in COUNTED_WORDS.items():
-            found.append(_cost(f"{side}_{name}_per_op", "1", f"{words} of the {side} per operation{also}"))
-    return found
+    return [
+        _cost(f"{side}_{name}_per_op", "1", f"{words} of the {side} per operation{also}")
+        for side, also in (("server", ""), ("client", ", with those of telling its results"))
+        for name, words in COUNTED_WORDS.items()
+    ]
 
 
 def _lock_outcomes() -> list[Outcome]:
@@ -141,25 +150,9 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("total_s", "s", "total time of a trial of N operations"),
         _cost("round_s", "s", "mean time of a round of N operations"),
         _cost("statements_per_op", "1", "statements that the server counted per operation"),
-        _cost("server_cpu_us_per_op", "us", "server CPU per operation"),
-        _cost(
-            "server_cpu_user_us_per_op", "us", "server CPU in user mode per operation, over the whole window"
-        ),
-        _cost(
-            "server_cpu_system_us_per_op",
-            "us",
-            "server CPU in the kernel per operation, over the whole window",
-        ),
+        *_cpu_outcomes("server"),
         *_counted_outcomes(),
-        _cost("client_cpu_us_per_op", "us", "client CPU per operation"),
-        _cost(
-            "client_cpu_user_us_per_op", "us", "client CPU in user mode per operation, over the whole window"
-        ),
-        _cost(
-            "client_cpu_system_us_per_op",
-            "us",
-            "client CPU in the kernel per operation, over the whole window",
-        ),
+        *_cpu_outcomes("client"),
         _cost("client_read_bytes_per_op", "B", "bytes that the client read from files per operation"),
         _cost("path_cpu_us_per_op", "us", "CPU per operation of all programs between client and server"),
         _cost("all_cpu_us_per_op", "us", "CPU per operation of client, path and server together"),

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 _OF_VALUES = tuple(
     (re.compile(theirs, re.DOTALL), ours)
@@ -48,6 +52,12 @@ def reason(error: Exception) -> str:
     if isinstance(error, UnicodeError):
         return "it is no text in UTF-8"
     return plain(str(error))
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Where a document cannot be read, and why: "endpoint.port: it must be a whole number"."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {plain(first['msg'])}"
 
 
 def place_in_toml(error: ValueError) -> str:

@@ -42,6 +42,12 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / 3600, 1):,.12g} h"
 
 
+def how_it_ended(status: int, log: str = "") -> str:
+    """How a process ended, and the last line of what it wrote: "ended with status 1: out of memory"."""
+    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    return ": ".join([how, *log.strip().splitlines()[-1:]])
+
+
 def time_left(left_s: float) -> str:
     """A time to wait for, in hours, minutes or seconds."""
     if left_s >= 5400:

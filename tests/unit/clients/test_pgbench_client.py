@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tlstax.clients.adapter import Refusal
-from tlstax.clients.pgbench import counting, demand
+from tlstax.clients.companions import counting
+from tlstax.clients.pgbench import demand
 from tlstax.clients.pgbench.child import failure_in, report_in
 from tlstax.contract import (
     Account,

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tlstax.clients.adapter import Refusal
+from tlstax.clients.companions import COME_WITH
 from tlstax.clients.streams import demand
 from tlstax.clients.streams.child import failure_in
-from tlstax.clients.streams.program import COME_WITH
 from tlstax.clients.streams.received import (
     Incomplete,
     bytes_of_files,
@@ -25,7 +25,7 @@ from tlstax.clients.streams.received import (
 )
 from tlstax.contract import Account, Job, StreamTerms, TcpEndpoint, TlsOff, TlsOn, UnixEndpoint
 from tlstax.contract.job import MySqlServer, PostgreSqlServer
-from tlstax.study.client_kinds import STREAMS
+from tlstax.study.client_kinds import PROGRAMS, STREAMS
 from tlstax.study.workloads import statements
 
 PASSWORD = "a:b\\c\"d'"
@@ -58,7 +58,7 @@ def told(name: str, **changes: Any) -> list[str]:
 
 def test_each_kind_of_client_is_a_program_with_its_own_words() -> None:
     assert set(demand.TOOLS) == {kind.name for kind in STREAMS}
-    assert set(COME_WITH) < set(demand.TOOLS)
+    assert set(COME_WITH) < {kind.name for kind in PROGRAMS}
 
 
 @pytest.mark.parametrize("name", demand.TOOLS)

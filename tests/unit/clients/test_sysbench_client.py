@@ -374,8 +374,3 @@ def test_a_failure_without_a_number_is_told_by_its_first_line() -> None:
     assert event.kind == "internal"
     assert event.message == "sysbench gave up: Cannot find benchmark 'x.lua'"
     assert messages.failure_in("all is well\n") is None
-
-
-def test_a_death_without_a_word_is_told() -> None:
-    assert "signal 9" in messages.death(-9, "").message
-    assert messages.death(1, "a\nlast words\n").message == "sysbench ended with status 1: last words"

@@ -13,6 +13,7 @@ from tlstax.clients.process import ClientFailure
 from tlstax.run import tls_support
 from tlstax.study import Levels, load_study
 from tlstax.study.factors import CaseLevels, ServerChoice
+from tlstax.support.errors import UserMistake
 
 
 class Benches:
@@ -57,3 +58,18 @@ def test_a_study_without_such_keys_asks_nobody(asked: list[CaseLevels]) -> None:
     study = load_study("pool-or-reconnect")
     assert tls_support.accepted(study, Benches(), print) is study  # type: ignore[arg-type]
     assert asked == []
+
+
+def test_a_study_whose_baseline_is_refused_ends_with_a_sentence(asked: list[CaseLevels]) -> None:
+    terms = {"tls": ("1.3",), "server": ("mysql-9.7",), "workload": ("reconnect",)}
+    study = load_study("identity").model_copy(
+        update={
+            "factors": {**terms, "group": ("X25519MLKEM768", "P-256")},
+            "treatments": (),
+            "baseline": {"group": "X25519MLKEM768"},
+            "contrasts": (),
+        }
+    )
+    with pytest.raises(UserMistake, match=r"no case with group = .* is left .* \(handshake failure\)"):
+        tls_support.accepted(study, Benches(), str)  # type: ignore[arg-type]
+    assert asked

@@ -12,10 +12,9 @@ from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.changes import (
     at_external_servers,
     by_addresses,
+    without_by,
     without_plaintext,
-    without_plaintext_by,
     without_tables,
-    without_tls_by,
 )
 from tlstax.study.needs import data_needs
 from tlstax.study.workloads import TABLES
@@ -123,13 +122,13 @@ def test_each_way_is_compared_with_the_direct_one_and_with_itself_there() -> Non
     assert (contrast.factor, contrast.baseline) == ("address", "direct")
     baselines = {(case.levels.tls, case.levels.address) for case in cases(study) if case.role == "baseline"}
     assert baselines == {("off", "direct")}
-    clear = without_tls_by(study, ["proxy"])
+    clear = without_by(study, ["proxy"], tls=True)
     assert {case.levels.tls for case in cases(clear) if case.levels.address == "proxy"} == {"off"}
-    assert without_tls_by(study, []) == study
-    encrypted = without_plaintext_by(study, ["proxy"])
+    assert without_by(study, [], tls=True) == study
+    encrypted = without_by(study, ["proxy"], tls=False)
     assert "off" not in {case.levels.tls for case in cases(encrypted) if case.levels.address == "proxy"}
     assert {case.levels.tls for case in cases(encrypted) if case.levels.address == "direct"} >= {"off", "1.3"}
-    assert without_plaintext_by(study, []) == study
+    assert without_by(study, [], tls=False) == study
 
 
 @pytest.mark.parametrize(

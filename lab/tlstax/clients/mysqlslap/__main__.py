@@ -1,6 +1,6 @@
 """mysqlslap behind the contract: one job from standard input, events to standard output.
 
-`program.adapter_command` starts it, with the version and the command line of a mysqlslap as its arguments.
+`companions.adapter_command` starts it, with the name, the version and the command line of a mysqlslap.
 The measured work is all mysqlslap's: this program writes its query file, holds it at gates before and after
 each of its rounds, and reads its CPU clock while it stands still.
 """
@@ -16,15 +16,16 @@ from tlstax.clients.adapter import (
     Laboratory,
     check_files,
     conclude,
+    cpu_used,
     job_of,
+    ready_untold,
     served,
     take_limits,
 )
 from tlstax.clients.mysqlslap import demand
-from tlstax.clients.mysqlslap.child import BEGIN, END, Launch, Measured, Mysqlslap, done_event, ready_event
+from tlstax.clients.mysqlslap.child import BEGIN, END, Launch, Measured, Mysqlslap, done_event
 from tlstax.clients.mysqlslap.demand import QueryFile, Written, only_reads, query_file
-from tlstax.contract import CpuTime, Job
-from tlstax.observers.process import cpu_between
+from tlstax.contract import Job
 
 LAST_TRY = 1000
 """Operations of a connection in the longest of the runs that determine the rate."""
@@ -41,7 +42,7 @@ TRIED_SHARE = 0.01
 
 def main(arguments: Sequence[str]) -> int:
     """Serve one job; the exit status is 0 after `done`."""
-    version, *program = arguments
+    _, version, *program = arguments
     return served(lambda laboratory: _Service(laboratory, version, program).serve())
 
 
@@ -66,10 +67,10 @@ class _Service:
         with self._start(job, queries, job.rounds, reset) as mysqlslap:
             mysqlslap.wait_for(BEGIN, job.timeout_s, "connect")
             before = mysqlslap.settled_cpu()
-            self.laboratory.say(ready_event(pid=mysqlslap.pid, version=self.version))
+            self.laboratory.say(ready_untold("mysqlslap", self.version, mysqlslap.pid))
             mysqlslap.wait_for_go()
             took_s = self._rounds(mysqlslap, job.rounds, job.duration_s + job.timeout_s)
-            used = CpuTime.model_validate(cpu_between(before, mysqlslap.settled_cpu()), from_attributes=True)
+            used = cpu_used(before, mysqlslap.settled_cpu(), "mysqlslap")
             mysqlslap.pass_gate()
             measured = Measured(
                 report=mysqlslap.report(),
@@ -78,8 +79,7 @@ class _Service:
                 connections_before=self.connections + 1,
                 cpu=used,
             )
-            done = done_event(job, measured)
-            conclude(self.laboratory, done)
+            conclude(self.laboratory, done_event(job, measured))
 
     def _start(self, job: Job, file: QueryFile, rounds: int, reset: Sequence[str] = ()) -> Mysqlslap:
         launch = Launch(

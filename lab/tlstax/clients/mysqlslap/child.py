@@ -11,18 +11,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 
-from tlstax.clients.adapter import Failed, Fault, Laboratory, connections_alone, failure, file_in_memory
-from tlstax.clients.child import Child
+from tlstax.clients.adapter import Failed, Fault, Laboratory, done_untold, failure, file_in_memory
+from tlstax.clients.child import Child, started
 from tlstax.clients.mysqlslap.demand import QueryFile
-from tlstax.contract import CpuTime, Done, ErrorEvent, ErrorKind, Job, Ready
-from tlstax.specimens.processes import mortal
+from tlstax.contract import CpuTime, Done, ErrorEvent, ErrorKind, Job
 
 _LINES = {
     "average": re.compile(r"Average number of seconds to run all queries: ([0-9]{1,9}[.][0-9]+) seconds"),
@@ -118,18 +114,6 @@ class Measured:
     cpu: CpuTime
 
 
-def ready_event(*, pid: int, version: str) -> Ready:
-    """Mysqlslap stands at its first gate. It can be asked nothing: neither what it negotiated nor of whom."""
-    return Ready(
-        client="mysqlslap",
-        client_version=version,
-        pid=pid,
-        server_version="",
-        tls_library=None,
-        negotiated=(),
-    )
-
-
 def done_event(job: Job, measured: Measured) -> Done:
     """The result. Failed where mysqlslap reports other work than it was given.
 
@@ -145,20 +129,12 @@ def done_event(job: Job, measured: Measured) -> Done:
         )
         raise Failed(failure("internal", "client", text))
     own_s = report.reported_s["average"] * job.rounds
-    operations = given.operations * job.connections * job.rounds
     worked = job.connections * job.rounds
-    return Done(
-        elapsed_s=own_s if report.reported_s["minimum"] >= RESOLUTION_S else measured.gate_to_gate_s,
-        operations=operations,
-        scheduled=operations,
-        skipped=0,
-        window=connections_alone(worked),
-        lifetime=connections_alone(measured.connections_before + worked),
-        histograms_ns={},
-        cpu=measured.cpu,
-        wire=None,
-        errors=(),
-        row_samples=(),
+    return done_untold(
+        own_s if report.reported_s["minimum"] >= RESOLUTION_S else measured.gate_to_gate_s,
+        given.operations * worked,
+        (worked, measured.connections_before + worked),
+        measured.cpu,
         reported_s=report.reported_s,
     )
 
@@ -184,7 +160,7 @@ class Launch:
 
 
 class Mysqlslap(Child):
-    """A running mysqlslap. Use as a context manager; leaving it ends the process.
+    """A running mysqlslap.
 
     The account and the statements lie in memory (memfd_create(2)): a password must be on no command line and
     in no file of the disk, and a client that is killed leaves nothing behind.
@@ -193,41 +169,17 @@ class Mysqlslap(Child):
     def __init__(self, launch: Launch, laboratory: Laboratory) -> None:
         files = {name: file_in_memory(text) for name, text in _texts(launch).items()}
         paths = {name: f"/proc/self/fd/{descriptor}" for name, descriptor in files.items()}
-        try:
-            process = subprocess.Popen(
-                mortal(
-                    [
-                        *launch.program,
-                        f"--defaults-file={paths.pop('defaults-file')}",
-                        *launch.arguments,
-                        *(f"--{name}={path}" for name, path in paths.items()),
-                        *_GATES,
-                    ]
-                ),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**os.environ, "OPENSSL_CONF": os.devnull, "LC_ALL": "C"},
-                pass_fds=tuple(files.values()),
-                bufsize=0,
-            )
-        finally:
-            for descriptor in files.values():
-                os.close(descriptor)
+        command = [
+            *launch.program,
+            f"--defaults-file={paths.pop('defaults-file')}",
+            *launch.arguments,
+            *(f"--{name}={path}" for name, path in paths.items()),
+            *_GATES,
+        ]
+        # A gate that still waits at the end ends with its standard input.
+        environment = {**os.environ, "OPENSSL_CONF": os.devnull, "LC_ALL": "C"}
+        process = started(command, environment, tuple(files.values()))
         super().__init__("mysqlslap", process, laboratory, failure_in)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # A gate that still waits ends with its standard input.
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
-        self._process.kill()
-        self._process.wait()
 
     def wait_for(self, word: str, within_s: float, doing: str) -> float:
         """Return when a gate has sent this word: the time (time.monotonic). Failed, LaboratoryGone."""
@@ -245,10 +197,9 @@ class Mysqlslap(Child):
 
     def report(self) -> Report:
         """What it prints at its end, once it has ended; its clocks can still be read then. Failed."""
-        self.listen(lambda: self.is_over, END_S, "end")
-        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        self.wait_for_end(END_S, "end")
         found = report_in(self._printed)
-        if found is None or ended is None or ended.si_status != 0:
+        if found is None:
             raise Failed(self.death(self._process.wait()))
         return found
 

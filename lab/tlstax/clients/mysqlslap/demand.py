@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from tlstax.clients.adapter import Refusal, tls_lacking
+from tlstax.clients.adapter import Refusal, refuse, tls_lacking
 from tlstax.contract import (
     Digits,
     Job,
@@ -22,6 +22,7 @@ from tlstax.contract import (
     UnixEndpoint,
     Workload,
 )
+from tlstax.study.workloads import draws_once, sequences_of
 
 VERSIONS = {"1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the contract that --tls-version takes, in its words."""
@@ -31,26 +32,19 @@ _MODES = {"none": "REQUIRED", "ca": "VERIFY_CA", "identity": "VERIFY_IDENTITY"}
 
 def check(job: Job) -> None:
     """Refusal, in one sentence, where the job asks for what mysqlslap cannot do."""
-    for impossible, sentence in (
-        *_limits(job),
-        *(_tls_limits(job.tls) if isinstance(job.tls, TlsOn) else ()),
-    ):
-        if impossible:
-            raise Refusal(sentence)
+    refuse([*_limits(job), *(_tls_limits(job.tls) if isinstance(job.tls, TlsOn) else ())])
 
 
 def _limits(job: Job) -> list[tuple[bool, str]]:
     workload = job.workload
-    once = has_sequence(workload)
-    prepared = any(
-        (statement.protocol or workload.protocol) == "prepared"
-        for transaction in workload.transactions
-        for statement in transaction.statements
-    )
+    once = draws_once(workload)
     return [
         (job.schedule.mode != "closed", "mysqlslap cannot be given a rate, and the job wants one"),
         (workload.storm, "mysqlslap opens no storm of connections, and the job wants one"),
-        (prepared, "mysqlslap sends statements only as text, and the job wants them prepared"),
+        (
+            "prepared" in workload.protocols,
+            "mysqlslap sends statements only as text, and the job wants them prepared",
+        ),
         (
             workload.reconnect,
             "mysqlslap cannot prove each of the connections that it would make for one operation each",
@@ -183,10 +177,8 @@ class Written:
 
     def left(self) -> float:
         """How many values the sequence that ends first still has; infinite without one."""
-        sequences = [
-            parameter for parameter in _parameters(self._workload) if isinstance(parameter, Sequence)
-        ]
-        return min((one.last - self._next.get(id(one), one.first) + 1 for one in sequences), default=math.inf)
+        left = (one.last - self._next.get(id(one), one.first) + 1 for one in sequences_of(self._workload))
+        return min(left, default=math.inf)
 
     def _statements(self, transaction: Transaction) -> Iterator[str]:
         shared = self._drawn(transaction.parameters, {})
@@ -234,11 +226,6 @@ class Written:
                 return self._random.randint(parameter.low, parameter.high)
 
 
-def has_sequence(workload: Workload) -> bool:
-    """Whether values are drawn that are to be used once, over all connections."""
-    return any(isinstance(parameter, Sequence) for parameter in _parameters(workload))
-
-
 def only_reads(workload: Workload) -> bool:
     """Whether every statement is a SELECT, so that running one more often changes nothing."""
     return _all_are("SELECT", workload)
@@ -250,18 +237,7 @@ def only_adds(workload: Workload) -> bool:
 
 
 def _all_are(verb: str, workload: Workload) -> bool:
-    return all(
-        statement.sql.lstrip().upper().startswith(verb)
-        for transaction in workload.transactions
-        for statement in transaction.statements
-    )
-
-
-def _parameters(workload: Workload) -> Iterator[Parameter]:
-    for transaction in workload.transactions:
-        yield from transaction.parameters.values()
-        for statement in transaction.statements:
-            yield from statement.parameters.values()
+    return all(one.sql.lstrip().upper().startswith(verb) for one in workload.all_statements)
 
 
 def _put(values: Values, name: str | None) -> str:

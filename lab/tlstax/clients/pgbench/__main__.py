@@ -1,6 +1,6 @@
 """pgbench behind the contract: one job from standard input, events to standard output.
 
-`program.adapter_command` starts it, with the version and the command line of a pgbench as its arguments. The
+`companions.adapter_command` starts it, with the name, the version and the command line of a pgbench. The
 measured work is all pgbench's: this program writes its script, holds it at a gate once its connections are
 made, and reads its CPU clock there and at its end. pgbench ends a run after a number of operations or whole
 seconds; so it is given a number, which follows from how fast it was beforehand.
@@ -19,17 +19,21 @@ from tlstax.clients.adapter import (
     Laboratory,
     check_files,
     conclude,
-    connections_alone,
+    cpu_used,
+    done_untold,
     failure,
     job_of,
+    ready_untold,
     served,
     take_limits,
 )
 from tlstax.clients.pgbench import demand
 from tlstax.clients.pgbench.child import Launch, Pgbench
-from tlstax.contract import CpuTime, Done, Job, Ready
-from tlstax.observers.process import cpu_between
+from tlstax.contract import CpuTime, Done, Job
+from tlstax.observers.process import read_cpu
 from tlstax.specimens.shared_pages import LOCKS_VARIABLE
+
+WORK = "finish its operations"
 
 TELLING_S = 0.2
 """Operations that took this long determine the rate."""
@@ -40,7 +44,7 @@ MOST_GROWTH = 10
 
 def main(arguments: Sequence[str]) -> int:
     """Serve one job; the exit status is 0 after `done`."""
-    version, *program = arguments
+    _, version, *program = arguments
     return served(lambda laboratory: _Service(laboratory, version, program).serve())
 
 
@@ -62,14 +66,13 @@ class _Service:
         with self._start(job, operations) as pgbench:
             pgbench.wait_at_gate(job.timeout_s)
             before = pgbench.settled_cpu()
-            self.laboratory.say(self._ready(pgbench.pid))
+            self.laboratory.say(ready_untold("pgbench", self.version, pgbench.pid))
             pgbench.wait_for_go()
             began_s = pgbench.open_gate()
-            ended_s = pgbench.wait_for_end(job.duration_s + job.timeout_s)
-            used = CpuTime.model_validate(cpu_between(before, pgbench.cpu_at_end()), from_attributes=True)
+            ended_s = pgbench.wait_for_end(job.duration_s + job.timeout_s, WORK)
+            used = cpu_used(before, read_cpu(pgbench.pid), "pgbench")
             self._check_report(pgbench, job, operations)
-            done = self._done(job, operations, ended_s - began_s, used)
-            conclude(self.laboratory, done)
+            conclude(self.laboratory, self._done(job, operations, ended_s - began_s, used))
 
     def _start(self, job: Job, operations: int) -> Pgbench:
         launch = Launch(
@@ -97,7 +100,7 @@ class _Service:
         with self._start(job, operations) as pgbench:
             pgbench.wait_at_gate(job.timeout_s)
             began_s = pgbench.open_gate()
-            took_s = pgbench.wait_for_end(job.duration_s + job.timeout_s) - began_s
+            took_s = pgbench.wait_for_end(job.duration_s + job.timeout_s, WORK) - began_s
             self._check_report(pgbench, job, operations)
         self.connections += self._made(job, operations)
         return took_s
@@ -117,37 +120,13 @@ class _Service:
         working = operations * job.connections if job.workload.reconnect else job.connections
         return 1 + working
 
-    def _ready(self, pid: int) -> Ready:
-        """Pgbench stands at its gate. It can be asked nothing: neither what it negotiated nor of whom."""
-        return Ready(
-            client="pgbench",
-            client_version=self.version,
-            pid=pid,
-            server_version="",
-            tls_library=None,
-            negotiated=(),
-        )
-
     def _done(self, job: Job, operations: int, elapsed_s: float, used: CpuTime) -> Done:
-        """The result: what it does not report, handshakes and latencies among it, is left out."""
         made, worked = self._made(job, operations), operations * job.connections
         # At the gate the connections that are kept are there; where each operation makes its own, the
         # first of each thread is.
         before = len(demand.first_of_threads(job.connections, job.threads))
         in_window = made - 1 - before if job.workload.reconnect else 0
-        return Done(
-            elapsed_s=elapsed_s,
-            operations=worked,
-            scheduled=worked,
-            skipped=0,
-            window=connections_alone(in_window),
-            lifetime=connections_alone(self.connections + made),
-            histograms_ns={},
-            cpu=used,
-            wire=None,
-            errors=(),
-            row_samples=(),
-        )
+        return done_untold(elapsed_s, worked, (in_window, self.connections + made), used)
 
 
 def _page() -> dict[str, str]:

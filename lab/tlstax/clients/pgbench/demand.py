@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from tlstax.clients.adapter import Refusal, tls_lacking
+from tlstax.clients.adapter import Refusal, refuse, tls_lacking
 from tlstax.contract import (
     Job,
     Offset,
@@ -20,7 +20,6 @@ from tlstax.contract import (
     TlsOff,
     TlsOn,
     UniformInt,
-    Workload,
 )
 from tlstax.contract.job import PostgreSqlServer
 
@@ -38,10 +37,7 @@ _PLACE = re.compile(r"\{\{|\{(\w+)\}")
 
 def check(job: Job) -> None:
     """Refusal, in one sentence, where the job asks for what pgbench cannot do."""
-    tls_limits = _tls_limits(job.tls) if isinstance(job.tls, TlsOn) else []
-    for impossible, sentence in (*_limits(job), *tls_limits):
-        if impossible:
-            raise Refusal(sentence)
+    refuse([*_limits(job), *(_tls_limits(job.tls) if isinstance(job.tls, TlsOn) else ())])
 
 
 def _limits(job: Job) -> list[tuple[bool, str]]:
@@ -61,9 +57,9 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
             len(workload.transactions) > 1,
             "pgbench is given one operation, and the job wants a mix of several",
         ),
-        (len(_protocols(workload)) > 1, "pgbench sends all statements as text or prepares all of them"),
+        (len(workload.protocols) > 1, "pgbench sends all statements as text or prepares all of them"),
         (
-            not all(isinstance(parameter, known) for parameter in _parameters(workload)),
+            not all(isinstance(parameter, known) for parameter in workload.all_parameters),
             "pgbench draws numbers alone: no text, and no value that is used once over all connections",
         ),
         (job.account.database is None, "pgbench needs a database to work in, and the job names none"),
@@ -78,17 +74,6 @@ def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
             "pgbench needs an authority to verify with, and the job names none (tls.ca_file)",
         ),
     ]
-
-
-def _protocols(workload: Workload) -> set[str]:
-    return {one.protocol or workload.protocol for part in workload.transactions for one in part.statements}
-
-
-def _parameters(workload: Workload) -> Iterator[Parameter]:
-    for transaction in workload.transactions:
-        yield from transaction.parameters.values()
-        for statement in transaction.statements:
-            yield from statement.parameters.values()
 
 
 def script(job: Job) -> str:
@@ -135,7 +120,7 @@ def arguments(job: Job, operations: int) -> list[str]:
 
     Neither the account nor the server is among them: libpq takes both from the environment.
     """
-    (protocol,) = _protocols(job.workload)
+    (protocol,) = job.workload.protocols
     return [
         "--no-vacuum",
         f"--client={job.connections}",

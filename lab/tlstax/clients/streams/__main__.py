@@ -1,7 +1,7 @@
 """A program that copies a server behind the contract: one job from standard input, events to standard output.
 
-`program.adapter_command` starts it, with the program's level of `client`, its version and its command line as
-arguments. An operation is one run of the program, from its start to its end: connecting and logging in are in
+`companions.adapter_command` starts it, with the program's level of `client`, its version and its command
+line. An operation is one run of the program, from its start to its end: connecting and logging in are in
 it, as they are for who types it. One run before the window is looked through; those of the window are not,
 but must write as much.
 """
@@ -13,20 +13,21 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from tlstax.clients.adapter import (
-    Failed,
     Laboratory,
     check_files,
     conclude,
-    connections_alone,
-    failure,
+    cpu_used,
+    done_untold,
     job_of,
+    ready_untold,
     served,
     take_limits,
 )
 from tlstax.clients.streams import demand
-from tlstax.clients.streams.child import Copying, looked_through
-from tlstax.contract import CpuTime, Done, Job, Ready, Streamed
-from tlstax.observers.process import cpu_between
+from tlstax.clients.streams.child import COPY, Copying, looked_through
+from tlstax.contract import Job, Streamed
+from tlstax.contract.event import summed
+from tlstax.observers.process import read_cpu
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -49,21 +50,13 @@ def _serve(laboratory: Laboratory, name: str, version: str, program: Sequence[st
             for number in range(1, 1 + (job.operations or 1))
         ]
         before = [run.settled_cpu() for run in runs]
-        laboratory.say(_ready(name, version, runs[0].pid))
+        laboratory.say(ready_untold(name, version, runs[0].pid))
         runs[0].wait_for_go()
         took_s = 0.0
         for run in runs:
             began_s = run.let_go()
-            took_s += run.wait_for_end(job.duration_s + job.timeout_s) - began_s
-        used = [cpu_between(start, run.cpu()) for start, run in zip(before, runs, strict=True)]
-        known = [each for each in used if each is not None]
-        if len(known) < len(runs):
-            raise Failed(failure("internal", "client", f"the CPU clock of {name} cannot be read"))
-        cpu = CpuTime(
-            total_us=sum(each.total_us for each in known),
-            user_us=sum(each.user_us for each in known),
-            system_us=sum(each.system_us for each in known),
-        )
+            took_s += run.wait_for_end(job.duration_s + job.timeout_s, COPY) - began_s
+        used = [cpu_used(start, read_cpu(run.pid), name) for start, run in zip(before, runs, strict=True)]
         wrote = tuple(run.written_bytes() for run in runs)
         streamed = Streamed(
             copy_bytes=before_window.copy_bytes,
@@ -73,39 +66,13 @@ def _serve(laboratory: Laboratory, name: str, version: str, program: Sequence[st
         )
         each = tool.connections(job)
         counts = (len(runs) * each, (len(runs) + before_window.runs) * each)
-        conclude(laboratory, _done(len(runs), counts, took_s, cpu, streamed))
+        conclude(laboratory, done_untold(took_s, len(runs), counts, summed(used), streamed=streamed))
 
 
 def _asked_of(job: Job, holds: dict[str, int]) -> dict[str, int]:
     """What the copy holds of what the job tells of; of a base backup all else is its own affair."""
     asked = job.stream.holds if job.stream else {}
     return {what: holds[what] for what in asked if what in holds}
-
-
-def _ready(name: str, version: str, pid: int) -> Ready:
-    """The first run stands at its gate. It can be asked nothing: neither what it negotiated nor of whom."""
-    return Ready(
-        client=name, client_version=version, pid=pid, server_version="", tls_library=None, negotiated=()
-    )
-
-
-def _done(copies: int, connections: tuple[int, int], took_s: float, cpu: CpuTime, streamed: Streamed) -> Done:
-    """The result, of as many connections in the window and in all: handshakes and latencies are left out."""
-    in_window, in_all = connections
-    return Done(
-        elapsed_s=took_s,
-        operations=copies,
-        scheduled=copies,
-        skipped=0,
-        window=connections_alone(in_window),
-        lifetime=connections_alone(in_all),
-        histograms_ns={},
-        cpu=cpu,
-        wire=None,
-        errors=(),
-        row_samples=(),
-        streamed=streamed,
-    )
 
 
 if __name__ == "__main__":

@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from tlstax.clients.adapter import Failed, Fault, Laboratory, failure, file_in_memory
-from tlstax.clients.child import Child
+from tlstax.clients.child import Child, started
 from tlstax.clients.mysqlslap import child as of_mysql
 from tlstax.clients.pgbench import child as of_libpq
 from tlstax.clients.process import GATE
@@ -34,8 +33,6 @@ from tlstax.clients.streams.received import (
 )
 from tlstax.clients.streams.relay import Relay
 from tlstax.contract import ErrorEvent, ErrorKind, Job, TcpEndpoint
-from tlstax.observers.process import CpuReading, read_cpu
-from tlstax.specimens.processes import mortal
 
 _WRITTEN = re.compile(r"^wchar: ([0-9]{1,20})$", re.MULTILINE)
 _NOTICE = re.compile(
@@ -46,7 +43,7 @@ _BY_TEXT: tuple[tuple[str, ErrorKind, Fault], ...] = (
     *of_libpq.BY_TEXT,
     ("TLS/SSL error", "tls_handshake", "server"),
 )
-SETTLES_S = 2.0
+COPY = "finish its copy"
 
 
 def failure_in(log: str) -> ErrorEvent | None:
@@ -62,7 +59,7 @@ def failure_in(log: str) -> ErrorEvent | None:
 
 
 class Copying(Child):
-    """A program at its gate. Use as a context manager; leaving it ends the process and its folder."""
+    """A program at its gate; leaving it ends its folder as well."""
 
     def __init__(  # noqa: PLR0913 (what it is told, by its names)
         self,
@@ -85,31 +82,16 @@ class Copying(Child):
         variables, options = secrets.words(f"/proc/self/fd/{descriptor}")
         options_of = self._tool.unpacked if unpacks and self._tool.unpacked else self._tool.arguments
         arguments = options_of(job, self._folder.name if self._folder else "")
-        try:
-            process = subprocess.Popen(
-                mortal([*GATE, *program, *options, *arguments]),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL if output is None else output,
-                stderr=subprocess.PIPE,
-                env={**self._tool.environment(job), **variables},
-                pass_fds=(descriptor,),
-                bufsize=0,
-            )
-        finally:
-            os.close(descriptor)
+        process = started(
+            [*GATE, *program, *options, *arguments],
+            {**self._tool.environment(job), **variables},
+            (descriptor,),
+            stdout=subprocess.DEVNULL if output is None else output,
+        )
         super().__init__(name, process, laboratory, failure_in)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -120,22 +102,6 @@ class Copying(Child):
         if stdin is not None:
             stdin.write(b"go\n")
         return now
-
-    def wait_for_end(self, within_s: float) -> float:
-        """Return when it has copied all and ended; its clocks can still be read. The time of its end.
-
-        Failed where it complains, or ends otherwise than well.
-        """
-        self.listen(lambda: self.is_over, within_s, "finish its copy")
-        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
-        now = time.monotonic()
-        if ended is None or ended.si_status != 0:
-            raise Failed(self.death(self._process.wait()))
-        return now
-
-    def cpu(self) -> CpuReading | None:
-        """Its CPU time so far, after its end as well."""
-        return read_cpu(self.pid)
 
     def written_bytes(self) -> int:
         """What it has written, once it has ended. Failed where the kernel does not tell."""
@@ -208,7 +174,7 @@ def looked_through(name: str, program: Sequence[str], job: Job, laboratory: Labo
 def _unpacked(name: str, program: Sequence[str], job: Job, laboratory: Laboratory) -> Looked:
     with Copying(name, program, job, laboratory, unpacks=True) as copying:
         copying.let_go()
-        copying.wait_for_end(job.timeout_s + job.duration_s)
+        copying.wait_for_end(job.timeout_s + job.duration_s, COPY)
         return copying.unpacked_files()
 
 
@@ -228,5 +194,5 @@ def _written(
                 os.close(output)
         copying.let_go()
         looked = READERS[name](stream) if stream is not None and name in READERS else None
-        copying.wait_for_end(job.timeout_s + job.duration_s)
+        copying.wait_for_end(job.timeout_s + job.duration_s, COPY)
         return looked or copying.files(), copying.written_bytes()

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tlstax.clients.adapter import Refusal
+from tlstax.clients.adapter import Refusal, refuse
 from tlstax.clients.mysqlslap import demand as of_mysql
 from tlstax.clients.pgbench import demand as of_libpq
 from tlstax.contract import Job, TcpEndpoint, TlsOn
@@ -21,7 +21,7 @@ SEGMENT_BYTES = 1 << 24
 
 def check(job: Job) -> None:
     """Refusal, in one sentence, where the job asks for what none of these programs does."""
-    for impossible, sentence in (
+    limits = (
         (job.stream is None, "the job does not say what is to be copied (stream)"),
         (not isinstance(job.endpoint, TcpEndpoint), "such a program is sent to its server over TCP alone"),
         (job.connections > 1, "such a program has one connection at a time, and the job wants more"),
@@ -30,9 +30,8 @@ def check(job: Job) -> None:
             isinstance(job.tls, TlsOn) and (job.tls.groups or job.tls.resumption or job.tls.library),
             "such a program has no option for groups, resumption or another library",
         ),
-    ):
-        if impossible:
-            raise Refusal(sentence)
+    )
+    refuse(limits)
 
 
 @dataclass(frozen=True)

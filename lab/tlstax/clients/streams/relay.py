@@ -10,7 +10,6 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 from tlstax.contract import TcpEndpoint
@@ -39,9 +38,7 @@ class Relay:
         self._start(self._accept)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for each in (self._listening, *self._open):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)

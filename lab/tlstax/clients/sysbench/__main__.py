@@ -15,8 +15,8 @@ from tlstax.clients.adapter import (
     Failed,
     Laboratory,
     LaboratoryGone,
+    cpu_used,
     failure,
-    has_begun,
     has_ended,
     job_of,
     only_slice,
@@ -27,8 +27,8 @@ from tlstax.clients.sysbench import SCRIPTS, VERSION, SysbenchProgram, demand, m
 from tlstax.clients.sysbench.child import Launch, Sysbench
 from tlstax.clients.sysbench.demand import Chosen, arguments, demand_of, password_line, version_is_asked_for
 from tlstax.clients.sysbench.messages import Reported
-from tlstax.contract import CpuTime, Job, TcpEndpoint, Tls, TlsOff, TlsOn
-from tlstax.observers.process import cpu_between, mapped_tls_libraries
+from tlstax.contract import Job, TcpEndpoint, Tls, TlsOff, TlsOn
+from tlstax.observers.process import mapped_tls_libraries
 from tlstax.specimens.sessions import Session, open_session
 
 
@@ -45,27 +45,27 @@ def _serve(laboratory: Laboratory) -> None:
     with open_session() as session, _start(job, wanted, found, session, laboratory) as sysbench:
         reported = sysbench.reported
         within_s = job.timeout_s + job.warmup_s
-        sysbench.listen_until(lambda: len(reported.ready) == job.connections, within_s, "get ready")
+        sysbench.listen(lambda: len(reported.ready) == job.connections, within_s, "get ready")
         _check_encryption(job.tls, reported)
         before = sysbench.settled_cpu()
         paths = _library_paths(sysbench.pid) if isinstance(job.tls, TlsOn) else None
         laboratory.say(messages.ready_event(reported, pid=sysbench.pid, version=VERSION, library_paths=paths))
-        sysbench.listen_until(lambda: has_begun(laboratory), None, "")
+        sysbench.wait_for_go()
         sysbench.open_window()
         within_s = job.timeout_s + job.duration_s
-        sysbench.listen_until(lambda: reported.over == job.connections, within_s, "finish")
-        used = CpuTime.model_validate(cpu_between(before, sysbench.settled_cpu()), from_attributes=True)
+        sysbench.listen(lambda: reported.over == job.connections, within_s, "finish")
+        used = cpu_used(before, sysbench.settled_cpu(), "sysbench")
         sysbench.close_window()
-        sysbench.listen_until(lambda: len(reported.finished) == job.connections, job.timeout_s, "report")
+        sysbench.listen(lambda: len(reported.finished) == job.connections, job.timeout_s, "report")
         # Whoever has the result may kill us at once: by then nothing may be left on the disk.
         session.close()
         done = messages.done_event(reported, cpu=used, reconnects=job.workload.reconnect)
         laboratory.say(only_slice(done))
-        sysbench.listen_until(lambda: has_ended(laboratory), None, "")
+        sysbench.listen(lambda: has_ended(laboratory), None, "")
         laboratory.say(done)
         # The laboratory reads its clocks now: hanging up must not be in them.
         with contextlib.suppress(LaboratoryGone):
-            sysbench.listen_until(lambda: False, None, "")
+            sysbench.listen(lambda: False, None, "")
         sysbench.release()
 
 

@@ -11,25 +11,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import ValidationError
 
-from tlstax.clients.adapter import STANDARD_INPUT, Failed, Laboratory, failure, file_in_memory, settled_cpu
+from tlstax.clients.adapter import Failed, Laboratory, failure, file_in_memory
+from tlstax.clients.child import LOG_CHARACTERS, READ_BYTES, STANDARD_ERROR, Child, started
 from tlstax.clients.sysbench import SysbenchProgram
-from tlstax.clients.sysbench.messages import MESSAGE, Reported, death, failure_in, has_failed
-from tlstax.observers.process import CpuReading
-from tlstax.specimens.processes import mortal
+from tlstax.clients.sysbench.messages import FATAL, MESSAGE, Reported, failure_in
 from tlstax.support.plain_words import plain
 
-STANDARD_ERROR = 2
-READ_BYTES = 1 << 16
 LAST_WORDS_S = 0.2
 """How long more lines are waited for after the first by which sysbench gives up."""
 
 END_S = 10.0
-LOG_CHARACTERS = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -48,13 +43,11 @@ class Launch:
     environment: Mapping[str, str]
 
 
-class Sysbench:
-    """A running sysbench. Use as a context manager; leaving it ends the process."""
+class Sysbench(Child):
+    """A running sysbench. What it complains of is among what it prints."""
 
     def __init__(self, launch: Launch, laboratory: Laboratory) -> None:
         self.reported = Reported()
-        self._laboratory = laboratory
-        self._log = ""
         self._partial = b""
         self._report, report = _pipe("rb")
         self._window, window = _pipe("wb")
@@ -66,57 +59,31 @@ class Sysbench:
             f"--tlstax_window={window}",
             f"--tlstax_leave={leave}",
         ]
-        theirs = (secret, report, window, leave)
-        try:
-            self._process = subprocess.Popen(
-                mortal(launch.program.command([*ours, *launch.arguments, str(launch.script), "run"])),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                cwd=launch.directory,
-                env=dict(launch.environment),
-                pass_fds=theirs,
-                bufsize=0,
-            )
-        finally:
-            for descriptor in theirs:
-                os.close(descriptor)
+        process = started(
+            launch.program.command([*ours, *launch.arguments, str(launch.script), "run"]),
+            launch.environment,
+            (secret, report, window, leave),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            cwd=launch.directory,
+        )
+        super().__init__("sysbench", process, laboratory, failure_in)
+        (self._output,) = self._left
+        self.heard |= {self._output: self._take_log, self._report.fileno(): self._take_messages}
 
-    @property
-    def pid(self) -> int:
-        """Its process id (setpriv and the loader replace themselves)."""
-        return self._process.pid
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.kill()
-        self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
         for pipe in (self._report, self._window, self._leave):
             pipe.close()
 
-    def listen_until(self, reached: Callable[[], bool], within_s: float | None, doing: str) -> None:
+    def listen(self, reached: Callable[[], bool], within_s: float | None, doing: str) -> None:
         """Take in messages until `reached`.
 
         Failed when sysbench gives up, dies or is silent for `within_s`; LaboratoryGone when standard
         input ends meanwhile.
         """
         while not reached():
-            ready = self._select(within_s)
-            if not ready:
-                message = f"sysbench did not {doing} within {within_s:g} s"
-                raise Failed(failure("timeout", "server", message))
-            if STANDARD_INPUT in ready:
-                self._laboratory.read_some()
-            if self._output in ready:
-                self._take_log()
-            if self._report.fileno() in ready:
-                self._take_messages()
+            self.hear(None if within_s is None else time.monotonic() + within_s, doing, within_s)
 
     def open_window(self) -> None:
         """Give the word that the first thread waits for; that sysbench has died is heard by who listens."""
@@ -133,30 +100,15 @@ class Sysbench:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.communicate(timeout=END_S)
 
-    def settled_cpu(self) -> CpuReading:
-        """Its CPU time once every thread sleeps; Failed when they do not, or it cannot be read."""
-        return settled_cpu(self.pid, "sysbench")
-
-    @property
-    def _output(self) -> int:
-        stdout = self._process.stdout
-        return -1 if stdout is None else stdout.fileno()
-
-    def _select(self, within_s: float | None) -> set[int]:
-        with selectors.PollSelector() as selector:
-            for descriptor in (STANDARD_INPUT, self._output, self._report.fileno()):
-                selector.register(descriptor, selectors.EVENT_READ)
-            return {key.fd for key, _ in selector.select(within_s)}
-
     def _take_log(self) -> None:
         """Pass on what sysbench prints; when it gives up, learn why."""
         if not self._read_log():
-            raise Failed(death(self._process.wait(), self._log))
-        if has_failed(self._log):
+            raise Failed(self.death(self._process.wait()))
+        if FATAL in self._log:
             for _ in self._last_words():
                 self._read_log()
             event = failure_in(self._log)
-            raise Failed(event or death(self._process.wait(), self._log))
+            raise Failed(event or self.death(self._process.wait()))
 
     def _read_log(self) -> bool:
         """Keep and pass on some of the log; False at its end."""
@@ -177,7 +129,7 @@ class Sysbench:
         if not data:
             while self._read_log():
                 pass
-            raise Failed(death(self._process.wait(), self._log))
+            raise Failed(self.death(self._process.wait()))
         *lines, self._partial = (self._partial + data).split(b"\n")
         for line in lines:
             try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tlstax.clients.adapter import Refusal, tls_lacking
+from tlstax.clients.adapter import Refusal, refuse, tls_lacking
 from tlstax.contract import Job, Parameter, Sequence, TlsOff, TlsOn, UniformInt, UnixEndpoint, Workload
 from tlstax.study import workloads
 
@@ -119,27 +118,19 @@ def _bare(workload: Workload) -> Workload:
 
 def _table(workload: Workload) -> str | None:
     """The table of its first statement; None where it has none: no statement, or none with a table."""
-    statements = (statement for one in workload.transactions for statement in one.statements)
-    match = next((TABLE.search(statement.sql) for statement in statements), None)
+    match = next((TABLE.search(statement.sql) for statement in workload.all_statements), None)
     return match[1] if match else None
 
 
 def _rows(workload: Workload) -> int | None:
     """How many rows the table has, as far as ids are drawn from all of them."""
-    return next((_last(parameter) for parameter in _parameters(workload) if _last(parameter)), None)
+    return next(filter(None, map(_last, workload.all_parameters)), None)
 
 
 def _last(parameter: Parameter) -> int | None:
     if isinstance(parameter, UniformInt):
         return parameter.high
     return parameter.last if isinstance(parameter, Sequence) and parameter.first == 1 else None
-
-
-def _parameters(workload: Workload) -> Iterator[Parameter]:
-    for transaction in workload.transactions:
-        yield from transaction.parameters.values()
-        for statement in transaction.statements:
-            yield from statement.parameters.values()
 
 
 TIME_GIVEN_S = 999_999
@@ -165,9 +156,7 @@ a certificate with a key of another kind (SSL_CONF_cmd(3), ClientSignatureAlgori
 
 def demand_of(job: Job) -> Chosen:
     """The script that the job asks for, and its table; Refusal where sysbench cannot do it."""
-    for impossible, sentence in _limits(job):
-        if impossible:
-            raise Refusal(sentence)
+    refuse(_limits(job))
     return chosen(job.workload)
 
 

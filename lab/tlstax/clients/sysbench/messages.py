@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeInt, TypeAdapter
 
-from tlstax.clients import adapter
 from tlstax.clients.adapter import Fault, failure
 from tlstax.contract import (
     Counts,
@@ -268,11 +267,6 @@ _KINDS: dict[int, tuple[ErrorKind, Fault]] = {
 own; the library's are in libmariadb's errmsg.h."""
 
 
-def has_failed(log: str) -> bool:
-    """Whether sysbench has reported that it gives up."""
-    return FATAL in log
-
-
 def failure_in(log: str) -> ErrorEvent | None:
     """The first error that sysbench gave a number, else the first line by which it gave up."""
     match = _SERVER_ERROR.search(log)
@@ -283,11 +277,6 @@ def failure_in(log: str) -> ErrorEvent | None:
     if line is None:
         return None
     return failure("internal", "client", f"sysbench gave up: {line.partition(FATAL)[2].strip()}")
-
-
-def death(status: int, log: str) -> ErrorEvent:
-    """The end of a sysbench that should still run."""
-    return adapter.death("sysbench", status, log, failure_in(log))
 
 
 def _numbered(code: int, text: str) -> ErrorEvent:

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from tlstax.contract import Frozen
 from tlstax.records.profiles.stacks import Frame, frames
-from tlstax.support.plain_words import plain
+from tlstax.support.plain_words import first_mistake
 
 UNATTRIBUTED = "unattributed"
 """What no rule decides. It is a name beside the components', and none of them."""
@@ -118,9 +118,7 @@ def read_rules(text: str) -> Rules:
     try:
         return Rules.model_validate(tomllib.loads(text))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"components.toml: {place}: {plain(first['msg'])}") from None
+        raise ValueError(f"components.toml: {first_mistake(error)}") from None
 
 
 def component_order() -> tuple[str, ...]:

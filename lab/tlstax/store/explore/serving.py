@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import socket
 from collections.abc import Callable
@@ -139,18 +140,13 @@ def connections(prefix: str) -> type[H11Protocol]:
 
 def _listening(port: int) -> socket.socket:
     check_loopback()
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((LOOPBACK, port))
-        listening.listen()
+        return socket.create_server((LOOPBACK, port))
     except OSError as error:
-        listening.close()
         raise MachineFault(
-            f"port {port} of {LOOPBACK} cannot be used ({error.strerror})",
+            f"port {port} of {LOOPBACK} cannot be used ({os.strerror(error.errno or 0)})",
             remedy="choose another --port, or leave it out",
         ) from error
-    return listening
 
 
 def _first_columns(table: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeVar
 
-from tlstax.contract import Parameter, Sequence, Statement, Workload
+from tlstax.contract import Parameter, Sequence, Statement, Transaction, Workload
+
+Drawing = TypeVar("Drawing", Statement, Transaction)
 
 Shape = Literal["sbtest", "people", "words", "bodies", "answers"]
 """How a table is laid out and filled: sysbench's; people with names and addresses, without an index; words,
@@ -76,14 +78,12 @@ def writes(workload: Workload) -> bool:
     What is not known to read only counts as writing, so that data is put back once too often rather than
     not at all.
     """
-    return any(
-        not _READS.match(statement.sql) for one in workload.transactions for statement in one.statements
-    )
+    return any(not _READS.match(statement.sql) for statement in workload.all_statements)
 
 
 def draws_once(workload: Workload) -> bool:
     """Whether it draws values that each are there once, so that a warm-up would use them up."""
-    return any(True for _ in _sequences(workload))
+    return bool(sequences_of(workload))
 
 
 def can_be_shared(workload: Workload) -> bool:
@@ -93,31 +93,28 @@ def can_be_shared(workload: Workload) -> bool:
     nothing may be said on connecting, which might turn autocommit off, and there may be no statement whose
     effect lasts beyond its operation. What is drawn once must not run out when it is shared.
     """
-    plain = all(
-        verb(statement) in _LEAVE_NOTHING_OPEN
-        for one in workload.transactions
-        for statement in one.statements
-    )
-    enough = all(each.last - each.first + 1 >= SHARED_NUMBERS for each in _sequences(workload))
+    plain = all(verb(statement) in _LEAVE_NOTHING_OPEN for statement in workload.all_statements)
+    enough = all(each.last - each.first + 1 >= SHARED_NUMBERS for each in sequences_of(workload))
     return plain and enough and not workload.on_connect
 
 
 def part_of(workload: Workload, place: int, parts: int) -> Workload:
     """The same with one of so many parts of each of its sequences, the first having the place 0."""
 
-    def parted(parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
-        return {name: _part(one, place, parts) for name, one in parameters.items()}
+    def parted(drawing: Drawing) -> Drawing:
+        drawn = {name: _part(one, place, parts) for name, one in drawing.parameters.items()}
+        return drawing.model_copy(update={"parameters": drawn})
 
-    def statements_of(given: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return tuple(one.model_copy(update={"parameters": parted(one.parameters)}) for one in given)
+    changed = each_changed(workload, parted)
+    return changed.model_copy(update={"mix": tuple(map(parted, changed.mix))})
 
+
+def each_changed(workload: Workload, change: Callable[[Statement], Statement]) -> Workload:
+    """The same with each of its statements changed so."""
     mix = tuple(
-        one.model_copy(
-            update={"parameters": parted(one.parameters), "statements": statements_of(one.statements)}
-        )
-        for one in workload.mix
+        one.model_copy(update={"statements": tuple(map(change, one.statements))}) for one in workload.mix
     )
-    return workload.model_copy(update={"mix": mix, "statements": statements_of(workload.statements)})
+    return workload.model_copy(update={"mix": mix, "statements": tuple(map(change, workload.statements))})
 
 
 def _part(parameter: Parameter, place: int, parts: int) -> Parameter:
@@ -128,11 +125,9 @@ def _part(parameter: Parameter, place: int, parts: int) -> Parameter:
     return Sequence(first=first, last=first + each - 1)
 
 
-def _sequences(workload: Workload) -> Iterator[Sequence]:
-    drawn = [one.parameters for one in workload.transactions]
-    drawn += [statement.parameters for one in workload.transactions for statement in one.statements]
-    for each in drawn:
-        yield from (parameter for parameter in each.values() if isinstance(parameter, Sequence))
+def sequences_of(workload: Workload) -> tuple[Sequence, ...]:
+    """What of a workload is drawn in its order, each value once over all connections."""
+    return tuple(one for one in workload.all_parameters if isinstance(one, Sequence))
 
 
 def returns_rows(workload: Workload) -> bool:
