@@ -356,10 +356,10 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
             "require TLS",
         )
     if MD5 in {found.word.account_plugin, *methods}:
-        whose = "this account logs in" if found.word.account_plugin == MD5 else "accounts log in"
+        is_own = found.word.account_plugin == MD5
         yield (
             "weak",
-            f"{whose} by md5",
+            "this account logs in by md5" if is_own else "accounts log in by md5",
             WEAK_HASH,
             "set password_encryption = 'scram-sha-256', set the passwords again, and have pg_hba.conf say "
             "scram-sha-256",
