@@ -45,9 +45,9 @@ from tlstax.topics.advice.advise import (
     use_of,
 )
 from tlstax.topics.advice.measured import SERVER_CPU, TIME, Measured, measured
+from tlstax.topics.prediction import other_machines
 from tlstax.topics.prediction.model import Calibrated, Origin, mixes_of
 from tlstax.topics.prediction.other_machines import scaled, shipped_parts, unscaled
-from tlstax.topics.prediction.other_machines import stand_in as nearest
 from tlstax.topics.prediction.parts import parts_of
 
 MOST_AT_ONCE = 8
@@ -87,24 +87,21 @@ def advise(access: ExternalAccess, request: AdviceRequest, store: Store, watcher
     use = use_of(found, request.connects_per_s, request.statements, request.answer_bytes)
     now = now_of(found)
     measuring = _Measuring(access, request, store, watcher, is_interrupted=found.status == "interrupted")
-    like_it = at_it = cpu_there = None
-    if now is not None:
-        changes = changes_there(
-            now.tls,
-            now.other_version,
-            answer_bytes=use.answer_bytes,
-            resumes=now.resumes is True,
-            retried=now.hello_retry and (not now.group_option or P256 in now.groups),
-            direct=now.direct and not access.tls.direct,
-        )
-        like_it = measuring.like_it(
-            now, changes, stand_in_for(found.word.version), resumes=not found.word.is_postgresql
-        )
-        at_it, cpu_there = measuring.there(changes)
     if now is None:
         return measuring.advice(found, use, ())
+    changes = changes_there(
+        now.tls,
+        now.other_version,
+        answer_bytes=use.answer_bytes,
+        resumes=now.resumes is True,
+        retried=now.hello_retry and (not now.group_option or P256 in now.groups),
+        direct=now.direct and not access.tls.direct,
+    )
+    nearest = stand_in_for(found.word.version)
+    like_it = measuring.like_it(now, changes, nearest, resumes=not found.word.is_postgresql)
+    at_it, cpu_there = measuring.there(changes)
     # PostgreSQL's protocol has no compression to be left out.
-    parts = None if found.word.is_postgresql else measuring.parts_like(stand_in_for(found.word.version))
+    parts = None if found.word.is_postgresql else measuring.parts_like(nearest)
     uncompressed = without_compression(parts, now, use) if parts is not None else None
     hashing_us = spared_by_hashing_less(found.word.scram_iterations)
     evidence = Evidence(like_it, at_it, cpu_there, measuring.stand_in, uncompressed, hashing_us)
@@ -175,18 +172,12 @@ class _Measuring:
     not_measured: list[str] = field(default_factory=list)
     stand_in: str = ""
 
-    def like_it(
-        self, now: Now, there: Changes, stand_in: str | None, *, resumes: bool = True
-    ) -> Measured | None:
+    def like_it(self, now: Now, there: Changes, stand_in: str | None, *, resumes: bool) -> Measured | None:
         """The server's CPU time on a private server like it; None where that cannot be."""
         what = "the server's CPU time"
         if stand_in is None or not now.certificate:
-            why = (
-                f"no private server can have a key of {now.key}"
-                if stand_in
-                else "no private server is like it"
-            )
-            self.not_measured.append(f"{what}: {why}")
+            like = f"can have a key of {now.key}" if stand_in else "is like it"
+            self.not_measured.append(f"{what}: no private server {like}")
             return None
         groups = now.group_option if now.hello_retry else ""
         changes = changes_like_it(there, now.certificate, resumes=resumes, groups=groups)
@@ -205,18 +196,18 @@ class _Measuring:
         """The parts of connections to a server like it, as they come with tlstax and scaled to it."""
         if stand_in is None:
             return None
-        parts = shipped_parts(nearest(stand_in)).calibrated()
+        parts = shipped_parts(other_machines.stand_in(stand_in)).calibrated()
         here = [stored for stored in self.runs if not stored.header.guest]
         mixes = mixes_of(here[0]) if here else ()
         return scaled(parts, mixes, Origin.of(here[0].header)) if mixes else unscaled(parts)
 
     def there(self, changes: Changes) -> tuple[Measured | None, Measured | None]:
         """How long connections take at the server itself, and its CPU time; None where that cannot be."""
-        budget_s, guest = self.request.there_s, self.access
+        budget_s = self.request.there_s
         stored = self._run(
             lambda: Request(
                 study_there(changes, budget_s),
-                ExternalRequest({None: guest}, Leeway(MOST_AT_ONCE)),
+                ExternalRequest({None: self.access}, Leeway(MOST_AT_ONCE)),
                 share=self.request.share,
             ),
             budget_s,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
-from tlstax.contract import Account, Endpoint, PostgreSqlServer, TlsOn
+from tlstax.contract import Account, PostgreSqlServer, TlsOn
 from tlstax.contract.job import Server
 from tlstax.external import connection as external_connection
 from tlstax.external import failures
@@ -99,7 +99,7 @@ def inspect(
         status, why = "interrupted", "interrupted"
     except MachineFault as fault:
         status, why = "failed", fault.sentence()
-    document = InspectedServer(
+    unjudged = InspectedServer(
         server=str(access.address),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         connections=found.connections,
@@ -112,24 +112,21 @@ def inspect(
         status=status,
         stopped_because=why,
     )
-    host, is_known_authority = access.address.host, _is_known_authority(own)
-    judged: dict[str, object] = {
-        "concerns": concerns(
-            document,
-            host=host,
-            refused=own.refused,
-            refused_certificate=own.unverified,
-            is_verified=access.tls.verify != "none" and not own.unverified,
-            unverified_by=access.tls.unverified_by if access.product == "postgresql" else "",
-        ),
-        "payments": payments(document),
-    }
-    # What a pooler takes beside TLS and the login was not tried.
-    if status == "complete" and own.word.pooler_leg is None:
-        judged["who_connects"] = who_connects(
-            known, document, host=host, is_known_authority=is_known_authority
-        )
-    return document.model_copy(update=judged)
+    host = access.address.host
+    judged = concerns(
+        unjudged,
+        host=host,
+        refused=own.refused,
+        refused_certificate=own.unverified,
+        is_verified=access.tls.verify != "none" and not own.unverified,
+        unverified_by=access.tls.unverified_by if access.product == "postgresql" else "",
+    )
+    document = unjudged.model_copy(update={"concerns": judged, "payments": payments(unjudged)})
+    if status != "complete" or own.word.pooler_leg is not None:
+        # What a pooler takes beside TLS and the login was not tried.
+        return document
+    who = who_connects(known, document, host=host, is_known_authority=_is_known_authority(own))
+    return document.model_copy(update={"who_connects": who})
 
 
 def _ask_all(access: ExternalAccess, client: TlsOn, own: Own, found: _Found, watcher: Watcher) -> None:
@@ -148,14 +145,11 @@ def _ask_all(access: ExternalAccess, client: TlsOn, own: Own, found: _Found, wat
         )
     for number, question in enumerate(planned, start=1):
         watcher.step(f"asking for {question.words()} ({number} of {len(planned)})")
-        if own.word.account_plugin in PASSWORD_ITSELF and question.name in OLD_VERSIONS:
+        sends_password = own.word.account_plugin in PASSWORD_ITSELF and question.name in OLD_VERSIONS
+        if sends_password or (limit == 1 and (question.topic != "default" or own.old_tls)):
+            why_not = KEPT_BACK if sends_password else WOULD_BLOCK
             found.asked.append(
-                Asked(topic=question.topic, name=question.name, why_not=KEPT_BACK, could_ask=False)
-            )
-            continue
-        if limit == 1 and (question.topic != "default" or own.old_tls):
-            found.asked.append(
-                Asked(topic=question.topic, name=question.name, why_not=WOULD_BLOCK, could_ask=False)
+                Asked(topic=question.topic, name=question.name, why_not=why_not, could_ask=False)
             )
             continue
         if 1 < limit <= refusals + 1:
@@ -163,7 +157,7 @@ def _ask_all(access: ExternalAccess, client: TlsOn, own: Own, found: _Found, wat
             login(access, own)
             refusals = 0
         found.connections += question.connections
-        answer = ask(question, _endpoint(access), _account(access))
+        answer = ask(question, access.address.endpoint, _account(access))
         found.asked.append(answer)
         refusals = 0 if answer.agreed else refusals + 1
     if refusals and limit <= len(planned):
@@ -172,7 +166,7 @@ def _ask_all(access: ExternalAccess, client: TlsOn, own: Own, found: _Found, wat
     if found.asked[0].agreed is not None:
         watcher.step(f"what a connect costs, over {CONNECTS} of them")
         found.connections += CONNECTS + PROVED
-        found.connect = connect_cost(client, _endpoint(access), _account(access), _server(access))
+        found.connect = connect_cost(client, access.address.endpoint, _account(access), _server(access))
 
 
 def _is_known_authority(own: Own) -> bool | None:
@@ -189,10 +183,6 @@ def _client(access: ExternalAccess) -> TlsOn:
         certificate_file=tls.certificate_file,
         key_file=tls.key_file,
     )
-
-
-def _endpoint(access: ExternalAccess) -> Endpoint:
-    return access.address.endpoint
 
 
 def _account(access: ExternalAccess) -> Account:
@@ -308,7 +298,8 @@ def _over_old_tls(access: ExternalAccess, watch_s: float, fault: TlstaxError) ->
             if seen.failure is None:
                 raise
             continue
-        return _asked(access, database, watch_s, connections=tried, old_tls=old_tls, refused=fault.message)
+        own = _asked(access, database, watch_s)
+        return replace(own, connections=tried, old_tls=old_tls, refused=fault.message)
     return replace(_unseen(seen), connections=1 + len(OLD_TLS), old_tls=RARE_CURVES, refused=fault.message)
 
 
@@ -329,15 +320,7 @@ def _unseen(seen: Handshake) -> Own:
     return Own(word, offers_tls=True, chain=seen.chain(), inside=nothing)
 
 
-def _asked(  # noqa: PLR0913 (what is known already)
-    access: ExternalAccess,
-    connected: GuardedDatabase,
-    watch_s: float,
-    *,
-    connections: int = 1,
-    old_tls: OldTls | None = None,
-    refused: str = "",
-) -> Own:
+def _asked(access: ExternalAccess, connected: GuardedDatabase, watch_s: float) -> Own:
     product = external_product(access.product)
     with closing(connected) as database:
         channel = database.channel
@@ -348,9 +331,6 @@ def _asked(  # noqa: PLR0913 (what is known already)
                 chain=shown(channel) if isinstance(channel, ssl.SSLSocket) else (),
                 inside=inside(database, product, watch_s),
                 most_connect_errors=product.server_facts.most_connect_errors(database),
-                connections=connections,
-                old_tls=old_tls,
-                refused=refused,
             )
         except SqlError as error:
             raise failures.of_refusal(access, error) from error

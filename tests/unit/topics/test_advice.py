@@ -643,6 +643,12 @@ def test_what_is_said_of_changes_is_public(seen: InspectedServer, evidence: Evid
     assert redacted(made_advice(changes=own)).changes == own
 
 
+@pytest.mark.parametrize("why", ["is like it", "can have a key of RSA 1024"])
+def test_why_nothing_was_measured_is_public(why: str) -> None:
+    said = (f"the server's CPU time: no private server {why}",)
+    assert redacted(made_advice(not_measured=said)).not_measured == said
+
+
 def test_a_program_that_is_no_known_driver_is_left_out() -> None:
     own = PUBLIC.of(program(3).model_copy(update={"client": "orders of jd"}))
     assert (own.client, own.program) == ("(left out)", "(left out)")

@@ -26,6 +26,7 @@ from tlstax.topics.advice.advise import (
 from tlstax.topics.advice.measured import Measured
 from tlstax.topics.advice.redact import redacted
 from tlstax.topics.advice.sections import advice_text
+from tlstax.topics.inspection.concerns import concerns
 
 
 def ratio(point: float) -> Interval:
@@ -265,3 +266,22 @@ def test_what_postgresql_says_of_who_is_connected_is_public_but_for_their_names(
     assert shared.inside.unread == unread
     assert (shared.word.password_encryption, shared.word.pooler_leg) == ("md5", "TLS")
     assert shared.word.scram_iterations == 4096
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "3 connections of (left out) came without TLS over loopback"),
+        ({"account_plugin": "md5"}, "this account logs in by md5"),
+        ({"admission": ("host md5",)}, "accounts log in by md5"),
+    ],
+)
+def test_what_is_weak_is_public_but_for_names(change: dict[str, object], said: str) -> None:
+    came = program(3).model_copy(
+        update={"client": "", "version": "", "program": "orders", "transport": "TCP/IP (loopback)", "tls": ""}
+    )
+    found = server(programs=(came,))
+    found = found.model_copy(update={"word": found.word.model_copy(update=change)})
+    found = found.model_copy(update={"concerns": concerns(found, host="db.example")})
+    shared = redacted(made_advice(inspected=found)).inspected
+    assert said in {own.what for own in shared.concerns}

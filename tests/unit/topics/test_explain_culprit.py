@@ -14,7 +14,6 @@ from tlstax.results.rows import Row
 from tlstax.topics.explain.costs import Costs, Noise
 from tlstax.topics.explain.culprit import (
     culprit,
-    culprit_alone,
     extra_stacks,
     functions,
     is_own,
@@ -64,11 +63,12 @@ def costs(
 
 
 def told(extra: Blocks, extra_us: float = 100, noise: Noise | None = None, **more: object) -> Row | None:
-    return culprit(costs(extra, **more), (TREATED, BASE), extra_us, noise)  # type: ignore[arg-type]
+    known = costs(extra, **more)  # type: ignore[arg-type]
+    return culprit(known, (TREATED, BASE), extra_us, noise, is_clear_as_a_whole=True)
 
 
 def alone(extra: Blocks, extra_us: float = 1, noise: Noise | None = None) -> Row | None:
-    return culprit_alone(costs(extra), (TREATED, BASE), extra_us, noise)
+    return culprit(costs(extra), (TREATED, BASE), extra_us, noise, is_clear_as_a_whole=False)
 
 
 def noise(us: float) -> Noise:
@@ -225,7 +225,8 @@ def test_the_clients_function_can_be_it() -> None:
 def test_alone_it_must_be_clear_among_all_components() -> None:
     """By two blocks 400 ± d: t(1) is 25.45 of 95 %, 50.92 of 97.5 % for two, 76.39 for three components."""
     one_place = costs([{WORK: 410}, {WORK: 390}])
-    assert culprit(one_place, (TREATED, BASE), 400, None) is None, "it is ordinary work"
+    plain = culprit(one_place, (TREATED, BASE), 400, None, is_clear_as_a_whole=True)
+    assert plain is None, "it is ordinary work"
     clear: Blocks = [{RANDOM: 406}, {RANDOM: 394}]
     assert alone(clear) is not None, "400 is 67 times its standard error, of two components"
     assert alone([{RANDOM: 410}, {RANDOM: 390}]) is None
@@ -244,7 +245,8 @@ def test_alone_among_no_other_component_nothing_is_widened() -> None:
         for case, stacks in ((BASE, plain), (TREATED, more)):
             known = {stack: count for stack, count in stacks.items() if count}
             trials += [measured(case, block, sum(known.values())), sampled(case, block, profile(known))]
-    found = culprit_alone(Costs(run_of(*trials, study=FAULT_STUDY)), (TREATED, BASE), 1, None)
+    sampled_costs = Costs(run_of(*trials, study=FAULT_STUDY))
+    found = culprit(sampled_costs, (TREATED, BASE), 1, None, is_clear_as_a_whole=False)
     assert found is not None
     assert (found.more["function"], found.more["share"]) == ("late", 1.0)
 

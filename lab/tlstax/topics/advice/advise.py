@@ -25,7 +25,7 @@ from tlstax.study.product import FIRST_WITH_GROUPS, Family, family_of, product_o
 from tlstax.study.tls_levels import group_name
 from tlstax.study.workloads.sized import FEW_STATEMENTS, MOST_BYTES, MOST_STATEMENTS
 from tlstax.support.text import counted, duration, enumerated, integer
-from tlstax.topics.advice.measured import Measured
+from tlstax.topics.advice.measured import NOT_MEASURED, Measured
 
 ASSUMED_STATEMENTS, ASSUMED_BYTES = 10, 120
 """Of what is not known: a few small lookups, which is what is asked about most (docs/advising.md)."""
@@ -333,6 +333,7 @@ def _possible(found: InspectedServer, now: Now, use: SeenUse) -> Iterator[tuple[
         yield "certificate", f"{key_of(CHEAPEST_KEY)} in place of {now.key}", seen
     if found.word.is_postgresql:
         yield from _possible_at_postgresql(found, now, use)
+        yield from _possible_by_settings(found.word.costly_settings)
     else:
         none = "" if now.resumes in {True, None} else f"the server resumes no sessions of TLS {now.tls}"
         yield "resumption", "resume sessions", none
@@ -362,12 +363,13 @@ def _possible_at_postgresql(
         seen = f"clients are asked for a second ClientHello: the server takes {enumerated(now.groups)}"
         yield "groups", f"{taken} among the server's groups", seen
     if now.direct:
-        yield "direct", "begin TLS at once (direct TLS)", _seen_far(found, use)
+        far = _far(found, use)
+        seen = far and f"clients here are {far} from it, and ask for TLS before they begin it"
+        yield "direct", "begin TLS at once (direct TLS)", seen
     iterations = found.word.scram_iterations
     if iterations is not None and iterations > SCRAM_ITERATIONS:
         seen = f"each login hashes the password {iterations:,} times" if iterations > MANY_ITERATIONS else ""
         yield "login", f"{SCRAM_ITERATIONS:,} iterations of SCRAM in place of {iterations:,}", seen
-    yield from _possible_by_settings(found.word.costly_settings)
 
 
 def _possible_by_settings(costly: Sequence[str]) -> Iterator[tuple[Change, str, str]]:
@@ -408,12 +410,6 @@ def _seen_asked_again(found: InspectedServer, use: SeenUse) -> str:
     return far and f"{asked}, and are {far} from it"
 
 
-def _seen_far(found: InspectedServer, use: SeenUse) -> str:
-    """That clients pay for a round trip; empty where they do not."""
-    far = _far(found, use)
-    return far and f"clients here are {far} from it, and ask for TLS before they begin it"
-
-
 def _far(found: InspectedServer, use: SeenUse) -> str:
     """How far clients are: "20 ms"; empty where that is near, or they are known to reconnect seldom."""
     far_us = next((own.median_us for own in found.connect if own.name == "tcp_connect"), 0.0)
@@ -431,18 +427,16 @@ def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evid
     """
     if change == "compression" and evidence.without_compression is not None:
         return evidence.without_compression
-    there = evidence.there
-    there_as: Change = "group" if change == "groups" else change
-    on_cpu = [
-        (own, place)
-        for own, place in ((evidence.cpu_there, ITSELF), (evidence.like_it, evidence.stand_in))
-        if own is not None
-    ]
-    known, place = next((pair for pair in on_cpu if change in pair[0].ratios), (None, ""))
+    there, there_as = evidence.there or NOT_MEASURED, "group" if change == "groups" else change
+    on_cpu = (
+        (evidence.cpu_there or NOT_MEASURED, ITSELF),
+        (evidence.like_it or NOT_MEASURED, evidence.stand_in),
+    )
+    known, place = next((pair for pair in on_cpu if change in pair[0].ratios), (NOT_MEASURED, ""))
     inconclusive: list[Measure] = []
-    if known is None and any(change in own.inconclusive for own, _ in on_cpu):
+    if known is NOT_MEASURED and any(change in own.inconclusive for own, _ in on_cpu):
         inconclusive.append("the server's CPU")
-    if there is not None and there_as in there.inconclusive:
+    if there_as in there.inconclusive:
         inconclusive.append("the time of a connection")
     takes_first = found.word.is_postgresql and any(
         own.agreed for own in found.of("group") if own.name == "X25519"
@@ -455,10 +449,10 @@ def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evid
         "pool": found.connect[0].round_trips if found.connect else 0.0,
     }
     return Saving(
-        server_cpu_us=known.saved(change) if known is not None else None,
-        server_share=known.saved_of_session(change, use.statements) if known is not None else None,
+        server_cpu_us=known.saved(change),
+        server_share=known.saved_of_session(change, use.statements),
         measured_on=place,
-        time_us=there.saved(there_as) if there is not None else None,
+        time_us=there.saved(there_as),
         round_trips=round_trips.get(change, 0.0),
         bytes=float(found.chain[-1].size_bytes) if change == "chain" else 0.0,
         inconclusive=tuple(inconclusive),

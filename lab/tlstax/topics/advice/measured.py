@@ -72,6 +72,10 @@ class Measured:
         return None if share is None else share.each(lambda own: own * part)
 
 
+NOT_MEASURED = Measured(now=1.0, statement=0.0, luck=0.0, ratios={})
+"""What nothing is known of."""
+
+
 def measured(run: Series, changes: Changes, outcome: str, *, luck: float = 0.0) -> Measured | None:
     """What the run says of this outcome; None where it has no valid block of the connection as it is now.
 

@@ -81,10 +81,9 @@ class _Place:
         """Whether both were encrypted, or neither, so that what they differ by is not encryption."""
         return self.encrypts(one) == self.encrypts(other) != "sometimes"
 
-    def with_options(self, case: Case, options: Mapping[str, str]) -> Case | None:
-        """The case of the same driver with exactly these options; None where there is none."""
-        same = (other for other in self.cases if other.levels.client == case.levels.client)
-        return next((other for other in same if self.options(other) == options), None)
+    def same_driver(self, case: Case) -> list[Case]:
+        """The cases of its driver, itself among them."""
+        return [other for other in self.cases if other.levels.client == case.levels.client]
 
 
 def rows(series: Series, observations: Mapping[CaseLevels, Observed]) -> Iterator[Row]:
@@ -100,10 +99,8 @@ def rows(series: Series, observations: Mapping[CaseLevels, Observed]) -> Iterato
         place = _Place(own, observations, series.study)
         old = next((case for case in own if case.role == "baseline"), None)
         for case in own:
-            if case is not old and not place.options(case):
-                chain, parts = _chain(case, old, place)
-                if parts:
-                    yield from _split(series, chain, parts)
+            if case is not old and not place.options(case) and (parts := _parts(case, old, place)):
+                yield from _split(series, case, parts)
 
 
 def us_per_op(series: Series, case: Case) -> dict[int, float]:
@@ -123,51 +120,45 @@ def _place(case: Case) -> CaseLevels:
     return case.levels.without("client", *options)
 
 
-def _chain(case: Case, old: Case | None, place: _Place) -> tuple[list[Case], list[str]]:
-    """From the driver as it is to the older one, as far as there are cases; and what each has more."""
-    chain, parts = [case], list[str]()
-
-    def without(part: str, other: Case) -> None:
-        chain.append(other)
-        parts.append(part)
-
-    off = _turned_off(case, place)
-    if off is not None:
-        without(ENCRYPTION, off)
-    lean = place.with_options(case, {**place.options(chain[-1]), **ASKS_LESS})
-    if lean is not None and lean is not chain[-1] and place.are_alike(chain[-1], lean):
-        without(ASKING, lean)
-    if old is not None and place.are_alike(chain[-1], old):
-        without(VERSION, old)
-    return chain, parts
+def _parts(case: Case, old: Case | None, place: _Place) -> dict[str, Case]:
+    """From the driver as it is to the older one, as far as there are cases: what each has less, and it."""
+    parts, last = dict[str, Case](), case
+    in_the_clear = [other for other in place.same_driver(case) if place.encrypts(other) == "never"]
+    if place.encrypts(case) == "always" and in_the_clear:
+        parts[ENCRYPTION] = last = min(in_the_clear, key=lambda other: len(place.options(other)))
+    without_asking = {**place.options(last), **ASKS_LESS}
+    lean = next((own for own in place.same_driver(case) if place.options(own) == without_asking), last)
+    if lean is not last and place.are_alike(last, lean):
+        parts[ASKING] = last = lean
+    if old is not None and place.are_alike(last, old):
+        parts[VERSION] = old
+    return parts
 
 
-def _turned_off(case: Case, place: _Place) -> Case | None:
-    """The same driver in the clear, with the fewest options; None where it is in the clear without any."""
-    if place.encrypts(case) != "always":
-        return None
-    same = (other for other in place.cases if other.levels.client == case.levels.client)
-    in_the_clear = (other for other in same if place.encrypts(other) == "never")
-    return min(in_the_clear, key=lambda other: len(place.options(other)), default=None)
-
-
-def _split(series: Series, chain: Sequence[Case], parts: Sequence[str]) -> Iterator[Row]:
-    times = [us_per_op(series, case) for case in chain]
+def _split(series: Series, case: Case, parts: Mapping[str, Case]) -> Iterator[Row]:
+    chain = [case, *parts.values()]
+    times = [us_per_op(series, one) for one in chain]
     blocks = sorted(set.intersection(*(set(us) for us in times)))
     if not blocks:
         return
-    has_whole = parts[-1] == VERSION
-    whole = {block: times[0][block] - times[-1][block] for block in blocks} if has_whole else {}
-    published = [_published(case, series.study.published) for case in chain]
+    has_whole = VERSION in parts
+    published = [_published(one, series.study.published) for one in chain]
     # Both have as many connections, so the ratio of their times is how many times as many the last does.
-    rates = series.log_ratios(chain[-1].levels, chain[0].levels, "ops_per_s")
+    rates = series.log_ratios(chain[-1].levels, case.levels, "ops_per_s")
     newest, oldest = published[0], published[-1]
     published_times = newest / oldest if newest is not None and oldest is not None and has_whole else None
-    common: dict[str, Any] = {"label": driver_label(chain[0], series.study), "role": SPLIT, "unit": "us"}
-    ends: dict[str, Any] = {"case": dict(chain[0].levels), "baseline": dict(chain[-1].levels)}
-    yield Row(
-        **common,
-        **ends,
+
+    def less(first: int, last: int) -> dict[int, float]:
+        return {block: times[first][block] - times[last][block] for block in blocks}
+
+    def row(first: int, last: int, **known: Any) -> Row:
+        common = {"label": driver_label(case, series.study), "role": SPLIT, "unit": "us"}
+        levels = {"case": chain[first].levels, "baseline": chain[last].levels}
+        return Row.model_validate({**common, **levels, **known})
+
+    yield row(
+        0,
+        -1,
         outcome=OPERATION,
         value=sum(times[0][block] for block in blocks) / len(blocks),
         baseline_value=sum(times[-1][block] for block in blocks) / len(blocks) if has_whole else None,
@@ -176,17 +167,16 @@ def _split(series: Series, chain: Sequence[Case], parts: Sequence[str]) -> Itera
         blocks=len(blocks),
         more={PUBLISHED: published_times},
     )
+    whole = less(0, -1) if has_whole else {}
     for place, part in enumerate(parts):
-        us = {block: times[place][block] - times[place + 1][block] for block in blocks}
-        two: dict[str, Any] = {"case": dict(chain[place].levels), "baseline": dict(chain[place + 1].levels)}
-        yield Row(**common, **two, outcome=part, interval=series.pooling.difference(us))
-        share = _share(us, whole, series.pooling)
-        published_share = _published_share(published, place)
-        if share is not None or published_share is not None:
-            known = {**common, **two, "role": SHARE, "unit": "1"}
-            yield Row(**known, outcome=part, interval=share, more={PUBLISHED: published_share})
+        us = less(place, place + 1)
+        yield row(place, place + 1, outcome=part, interval=series.pooling.difference(us))
+        share, others = _share(us, whole, series.pooling), _published_share(published, place)
+        if share is not None or others is not None:
+            known = {"role": SHARE, "unit": "1", "interval": share, "more": {PUBLISHED: others}}
+            yield row(place, place + 1, outcome=part, **known)
     if has_whole:
-        yield Row(**common, **ends, outcome=TOGETHER, interval=series.pooling.difference(whole))
+        yield row(0, -1, outcome=TOGETHER, interval=series.pooling.difference(whole))
 
 
 def _share(part: Us, whole: Us, pooling: Pooling) -> Interval | None:

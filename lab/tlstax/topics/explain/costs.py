@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from math import log
+from typing import TypeVar
 
 from tlstax.plan.order import baseline_of, cases
 from tlstax.records.profiles.components import classifier
@@ -19,6 +19,8 @@ from tlstax.stats.pooling import Pooling, machines_of
 from tlstax.stats.stack_costs import Stacks, stack_costs, valid_by_block
 from tlstax.study import Case, Levels
 from tlstax.study.level_names import NO_FAULT, VARIANTS
+
+Thing = TypeVar("Thing", bound=Hashable)
 
 Place = tuple[Side, str]
 """A component on one side."""
@@ -61,10 +63,9 @@ class Costs:
         if case.role == "baseline":
             return group_counterpart(case, self.cases, self.study)
         if case.role != "control" and case.levels.fault not in {NO_FAULT, *VARIANTS}:
-            without = {**case.levels, "fault": NO_FAULT}
-            for other in self.cases:
-                if other.levels == without and other.role != "control":
-                    return other
+            without = self._with_levels({**case.levels, "fault": NO_FAULT})
+            if without is not None:
+                return without
         return baseline_of(case, self.cases, self.study)
 
     def total_costs(self, case: Case, baseline: Case) -> dict[int, tuple[float, float]]:
@@ -106,16 +107,18 @@ class Costs:
         """
         if case.role == "control":
             return None
-        found = []
-        for equal, other in self._equals():
-            logs = self.total_logs(equal, other)
-            shared = _shared(baseline.levels, other.levels)
-            if shared is None or len(logs) < 2 or equal == case:
-                continue
-            floor = stats.noise_floor(self.pooling.interval(logs)) or 0.0
-            found.append((shared, floor, equal, other))
+        found = [
+            (shared, self._floor(equal, other), equal, other)
+            for equal, other in self._equals()
+            if (shared := _shared(baseline.levels, other.levels)) is not None
+            and len(self.total_logs(equal, other)) > 1
+            and equal != case
+        ]
         best = max(found, key=lambda candidate: candidate[:2], default=None)
-        return (best[2], best[3]) if best else None
+        return best and best[2:]
+
+    def _floor(self, equal: Case, other: Case) -> float:
+        return stats.noise_floor(self.pooling.interval(self.total_logs(equal, other))) or 0.0
 
     def noise(self, case: Case, baseline: Case) -> Noise | None:
         """How far two equal cases stray here, scaled to what the baseline costs; None without a gauge."""
@@ -125,7 +128,7 @@ class Costs:
             return None
         scale = self._mean_cost(baseline) / gauge_us
         return Noise(
-            floor=stats.noise_floor(self.pooling.interval(self.total_logs(*gauge))) or 0.0,
+            floor=self._floor(*gauge),
             by_place={
                 place: scale * (self.pooling.difference(values).reach or 0.0)
                 for place, values in self.component_differences(*gauge).items()
@@ -137,12 +140,14 @@ class Costs:
         for case in self.cases:
             if case.role == "control":
                 pairs.append((case, self.baseline_of(case)))
-            elif case.levels.instance != 1:
-                first = {**case.levels, "instance": 1}
-                pairs += [
-                    (case, other) for other in self.cases if other.levels == first and other.role != "control"
-                ]
+            elif case.levels.instance != 1 and (first := self._with_levels({**case.levels, "instance": 1})):
+                pairs.append((case, first))
         return pairs
+
+    def _with_levels(self, levels: Levels) -> Case | None:
+        """The case that has these levels and is no control; None where there is none."""
+        every = (case for case in self.cases if case.levels == levels and case.role != "control")
+        return next(every, None)
 
     def _mean_cost(self, case: Case) -> float:
         costs = map(cost_us, self.of(case).measured.values())
@@ -163,12 +168,17 @@ def cost_us(record: TrialRecord) -> float | None:
     return sum(known) if known else None
 
 
+def summed(costs: Iterable[tuple[Thing, float]]) -> dict[Thing, float]:
+    """The costs of each thing added up, in the order in which things first come."""
+    found: dict[Thing, float] = {}
+    for thing, us in costs:
+        found[thing] = found.get(thing, 0.0) + us
+    return found
+
+
 def by_component(stacks: Stacks) -> dict[str, float]:
     """The cost of stacks, added up by component."""
-    found: Counter[str] = Counter()
-    for stack, us in stacks.items():
-        found[classifier().component(stack)] += us  # type: ignore[assignment]
-    return dict(found)
+    return summed((classifier().component(stack), us) for stack, us in stacks.items())
 
 
 def common_blocks(case: Sampled, baseline: Sampled, side: Side) -> list[int]:

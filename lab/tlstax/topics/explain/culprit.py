@@ -14,7 +14,6 @@ look at, that takes an interval which is wider accordingly (Bonferroni).
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -25,7 +24,16 @@ from tlstax.stats.pooling import Pooling
 from tlstax.stats.stack_costs import Stacks, mean_costs
 from tlstax.study import Case
 from tlstax.study.labels import finding_levels
-from tlstax.topics.explain.costs import Costs, Noise, Place, common_blocks, is_clear
+from tlstax.support.grouping import grouped
+from tlstax.topics.explain.costs import (
+    Costs,
+    Noise,
+    Place,
+    by_component,
+    common_blocks,
+    is_clear,
+    summed,
+)
 
 PASSES_THROUGH = 0.8
 """The part of its component's extra that must pass through a function for it to be named."""
@@ -53,27 +61,23 @@ _ENTRY = re.compile(r"entry_|do_syscall_|x64_sys_call|invoke_syscall|el0|asm_|re
 """How any call enters the kernel, which says nothing about what was asked for."""
 
 
-def culprit(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None) -> Row | None:
-    """The culprit of a clear extra cost in µs per operation, or None where it has several origins.
-
-    `pair` is the case and its baseline. The row has what all that passes through the function costs more, and
-    as `share` what part of the extra that is; `beneath` names the other components in which it causes cost
-    (the kernel's random numbers under a generator).
-    """
-    return _culprit(costs, pair, extra_us, noise, costs.pooling) if extra_us > 0 else None
-
-
-def culprit_alone(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None) -> Row | None:
-    """A culprit that is clear by itself, although the whole extra cost is within noise; or None."""
-    places = costs.component_differences(*pair)
-    confidence = 1 - (1 - costs.study.confidence) / max(1, len(places))
-    return _culprit(costs, pair, extra_us, noise, costs.pooling.at(confidence))
-
-
-def _culprit(
-    costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None, pooling: Pooling
+def culprit(
+    costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None, *, is_clear_as_a_whole: bool
 ) -> Row | None:
+    """The culprit of an extra cost in µs per operation, or None where it has several origins.
+
+    `pair` is the case and its baseline. Where the whole extra cost is within noise, a culprit is one that is
+    clear by itself. The row has what all that passes through the function costs more, and as `share` what
+    part of the extra that is; `beneath` names the other components in which it causes cost (the kernel's
+    random numbers under a generator).
+    """
     case, baseline = pair
+    pooling = costs.pooling
+    if not is_clear_as_a_whole:
+        places = costs.component_differences(case, baseline)
+        pooling = pooling.at(1 - (1 - costs.study.confidence) / max(1, len(places)))
+    elif extra_us <= 0:
+        return None
     leading = _leading(costs, case, baseline, noise, pooling)
     if leading is None:
         return None
@@ -118,22 +122,16 @@ def functions(extra: Mapping[str, float]) -> dict[str, list[tuple[Frame, float, 
     function of theirs that was called, whatever it calls in turn, and told with its caller, which is empty
     for own functions.
     """
-    costs_of: dict[str, Counter[Frame]] = {}
-    callers: dict[tuple[str, Frame], Counter[str]] = {}
-    for stack, us in extra.items():
-        component = classifier().component(stack)
-        function, caller = _charged_to(_frames(stack))
-        costs_of.setdefault(component, Counter())[function] += us  # type: ignore[assignment]
-        callers.setdefault((component, function), Counter())[caller] += abs(us)  # type: ignore[assignment]
-    return {
-        component: [
-            (function, us, callers[component, function].most_common(1)[0][0])
-            for function, us in sorted(costs.items(), key=lambda item: (-abs(item[1]), item[0]))[
-                :MOST_FUNCTIONS
-            ]
-        ]
-        for component, costs in costs_of.items()
-    }
+    found = {}
+    for component, stacks in grouped(extra, classifier().component).items():
+        charged = [(*_charged_to(_frames(stack)), extra[stack]) for stack in stacks]
+        costs = summed((function, us) for function, _, us in charged)
+        callers = summed(((function, caller), abs(us)) for function, caller, us in charged)
+        # The caller with most of it comes last, and stays.
+        called = dict(sorted(callers, key=lambda pair: -callers[pair])[::-1])
+        largest = sorted(costs.items(), key=lambda item: (-abs(item[1]), item[0]))
+        found[component] = [(function, us, called[function]) for function, us in largest[:MOST_FUNCTIONS]]
+    return found
 
 
 def _charged_to(stack: Sequence[Frame]) -> tuple[Frame, str]:
@@ -187,21 +185,17 @@ def _deepest(extra: Mapping[str, float], base: Mapping[str, float], component: s
         for frame, us in _inclusive(within).items()
         if us >= PASSES_THROUGH * total and in_base.get(frame, 0.0) < ordinary
     }
-    nearest: Counter[Frame] = Counter()
-    for stack, us in within.items():
-        frame = next((frame for frame in reversed(_frames(stack)) if frame in candidates), None)
-        if frame is not None:
-            nearest[frame] += us  # type: ignore[assignment]
+    nearest = summed(
+        (next(frame for frame in reversed(_frames(stack)) if frame in candidates), us)
+        for stack, us in within.items()
+        if candidates & _own(stack)
+    )
     return max(nearest, key=lambda frame: (nearest[frame], frame), default=None)
 
 
 def _inclusive(stacks: Stacks) -> dict[Frame, float]:
     """What passes through each own function, whatever it calls."""
-    found: Counter[Frame] = Counter()
-    for stack, us in stacks.items():
-        for frame in _own(stack):
-            found[frame] += us  # type: ignore[assignment]
-    return dict(found)
+    return summed((frame, us) for stack, us in stacks.items() for frame in _own(stack))
 
 
 def _through(stacks: Stacks, function: Frame) -> float:
@@ -210,13 +204,12 @@ def _through(stacks: Stacks, function: Frame) -> float:
 
 def _beneath(extra: Mapping[str, float], function: Frame, component: str) -> tuple[str, ...]:
     """The other components in which the function causes cost, the largest first."""
-    found: Counter[str] = Counter()
-    for stack, us in extra.items():
-        if function in _own(stack):
-            found[classifier().component(stack)] += us  # type: ignore[assignment]
+    found = by_component({stack: us for stack, us in extra.items() if function in _own(stack)})
     least = BENEATH * sum(found.values())
     return tuple(
-        name for name, us in found.most_common() if us >= least and name not in (component, UNATTRIBUTED)
+        name
+        for name in sorted(found, key=lambda name: -found[name])
+        if found[name] >= least and name not in (component, UNATTRIBUTED)
     )
 
 

@@ -29,7 +29,7 @@ from tlstax.topics.core.columns import SIDE, Column
 from tlstax.topics.core.figures import ends
 from tlstax.topics.core.topic import Run
 from tlstax.topics.explain.costs import Costs, Noise, by_component, common_blocks, mean
-from tlstax.topics.explain.culprit import culprit, culprit_alone, extra_stacks, functions
+from tlstax.topics.explain.culprit import culprit, extra_stacks, functions
 
 LEAST_BLOCKS = 2
 """One block alone shows no scatter, so nothing can be distinguished from noise."""
@@ -118,7 +118,7 @@ def by_rank(found: Iterable[Explanation]) -> tuple[Explanation, ...]:
     extra cost.
     """
 
-    def rank(explanation: Explanation) -> tuple[bool, bool, bool, int, bool, float, float]:
+    def rank(explanation: Explanation) -> tuple[float, ...]:
         whole, culprit = explanation.whole, explanation.culprit
         changed = {name for name, level in whole.case.items() if whole.baseline.get(name) != level}
         of_culprit = (False, 0, False, 0.0)
@@ -208,8 +208,8 @@ def _rows(costs: Costs, case: Case, baseline: Case) -> tuple[Row, ...]:
     total = ratio.each(lambda times: base_us * (times - 1))
     within = study.alike_within
     judgement = judge(ratio, floor, within)
-    seek = culprit if judgement in DIFFERENCES else culprit_alone
-    found = seek(costs, (case, baseline), total.point, noise)
+    is_told = judgement in DIFFERENCES
+    found = culprit(costs, (case, baseline), total.point, noise, is_clear_as_a_whole=is_told)
     times = times_needed(ratio, floor, within) if judgement == "inconclusive" else None
     in_words = label if study.group_of(case.levels) == study.group_of(baseline.levels) else full_label
     sampled = tuple(_sampled(costs, pair))
@@ -229,7 +229,7 @@ def _rows(costs: Costs, case: Case, baseline: Case) -> tuple[Row, ...]:
             "blocks_needed": ceil(times * ratio.blocks) if times is not None else None,
         },
     )
-    explained = found is not None or judgement in DIFFERENCES
+    explained = found is not None or is_told
     caveats = tuple(_caveats(costs.stored, whole, pair, sampled, is_explained=explained))
     return (
         whole.model_copy(update={"caveats": caveats}),
@@ -270,29 +270,22 @@ def _components(costs: Costs, pair: _Pair, noise: Noise | None) -> Iterator[Row]
                 judgement=judge_difference(extra, floor, 0.0),
                 more={"side": side, "component": name},
             )
-            parts.append((part, [_function(part, *function) for function in known[name]]))
+            own_functions = [_function(pair, part, *function) for function in known[name]]
+            parts.append((part, own_functions))
     parts.sort(key=lambda part: -abs(part[0].difference.point))
     yield from (part for part, _ in parts)
     yield from (function for _, own in parts for function in own)
 
 
-def _function(part: Row, frame: Frame, us: float, through: str) -> Row:
+def _function(pair: _Pair, part: Row, frame: Frame, us: float, through: str) -> Row:
     """What a function costs more than in the baseline, by its own code, or with all that it calls."""
-    return part.model_copy(
-        update={
-            "role": "function",
-            "value": None,
-            "baseline_value": None,
-            "interval": part.difference.model_copy(update={"point": us, "low": None, "high": None}),
-            "noise_floor": None,
-            "judgement": "",
-            "more": {
-                **part.more,
-                "function": frame.function,
-                "library": frame.library,
-                "through": through,
-            },
-        }
+    return pair.row(
+        outcome=part.outcome,
+        unit="us",
+        role="function",
+        interval=part.difference.model_copy(update={"point": us, "low": None, "high": None}),
+        of="difference",
+        more={**part.more, "function": frame.function, "library": frame.library, "through": through},
     )
 
 
@@ -372,10 +365,9 @@ def _removal(stored: StoredRun, pair: _Pair, culprit: Row) -> Iterator[Row]:
         if left_us > 0:
             yield removed("removal predicted", server_us / left_us)
     is_fault = pair.case.levels.fault not in {NO_FAULT, *VARIANTS}
-    if is_fault and {**pair.case.levels, "fault": NO_FAULT} == pair.baseline.levels:
-        ratio = pair.ratio("ops_per_s")
-        if ratio:
-            yield removed("removal measured", 1 / ratio)
+    is_alone = {**pair.case.levels, "fault": NO_FAULT} == pair.baseline.levels
+    if is_fault and is_alone and (ratio := pair.ratio("ops_per_s")):
+        yield removed("removal measured", 1 / ratio)
 
 
 def _caveats(
@@ -419,14 +411,13 @@ def _sampling(profiles: list[Profile]) -> Iterator[str]:
         yield "the kernel could not be sampled: components are parts of the time in user mode alone"
     if lost := sum(profile.lost for profile in profiles):
         yield f"perf dropped {counted(lost, 'sample')}"
+    sides = (profile.side(side) for profile in profiles for side in SIDES)
     cut, nameless = Counter[bool](), Counter[bool]()
-    for profile in profiles:
-        for side in (profile.server, profile.client):
-            for stack, count in side.stacks.items() if side is not None else ():
-                cut[stack.startswith(CUT_OFF)] += count
-                of_kernel = [frame for frame in frames(stack) if frame.library == KERNEL]
-                if of_kernel:
-                    nameless[all(frame.function == UNKNOWN for frame in of_kernel)] += count
+    for stack, count in (pair for side in sides if side is not None for pair in side.stacks.items()):
+        cut[stack.startswith(CUT_OFF)] += count
+        of_kernel = {frame.function for frame in frames(stack) if frame.library == KERNEL}
+        if of_kernel:
+            nameless[of_kernel == {UNKNOWN}] += count
     if cut[True] > OFTEN_CUT * cut.total():
         yield f"{percent(cut[True] / cut.total())} of the stacks are cut off near their root"
     if nameless[True] > nameless[False]:

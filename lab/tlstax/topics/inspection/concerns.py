@@ -7,6 +7,7 @@ else is sent costs bytes, and what is missing is an authority that it cannot rea
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,10 +19,12 @@ from tlstax.results.inspection import (
     Concern,
     Danger,
     InspectedServer,
+    Program,
+    Step,
     Use,
     key_bits,
 )
-from tlstax.stats.remedies import Entry, Remedy, entry_for
+from tlstax.stats.remedies import Remedy, entry_for
 from tlstax.study.product import FIRST_WITH_GROUPS, release_of
 from tlstax.study.tls_levels import group_name
 from tlstax.study.workloads.sized import FEW_STATEMENTS
@@ -67,6 +70,12 @@ GROUPS_FIRST = "P-256 first in the clients' groups: Groups = P-256:X25519:P-384:
 
 MD5 = "md5"
 """How PostgreSQL calls the older way to prove a password."""
+
+WEAK_HASH = (
+    "whoever reads the stored hash can log in with it, and PostgreSQL gives the method up "
+    "(deprecated from 18 on)"
+)
+"""What is weak about it."""
 
 CONNECTIONS, HANDSHAKES = "connections", "handshakes"
 STATEMENTS: Final = "statements"
@@ -302,10 +311,8 @@ def _of_chain(chain: Sequence[Certificate], words: Words, *, is_verified: bool) 
             "certificate",
         )
     ballast = [named[own] for own in named if own not in on_the_way]
-    sent = [own.sha256 for own in chain]
-    twice = [
-        named[own] for own in dict.fromkeys(own for place, own in enumerate(sent) if own in sent[:place])
-    ]
+    times = Counter(own.sha256 for own in chain)
+    twice = [named[own] for own in times if times[own] > 1]
     for subjects, what in ((ballast, "that did not issue the server's"), (twice, "more than once")):
         if subjects:
             yield (
@@ -323,8 +330,8 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
 
     PostgreSQL documentation, "Password Authentication" and "Trust Authentication"; release notes of 18.
     """
-    ways = {tuple(own.split(" ", 1)) for own in found.word.admission}
-    if any(method == "trust" for _, method in ways):
+    methods = {own.partition(" ")[2] for own in found.word.admission}
+    if "trust" in methods:
         yield (
             "unsafe",
             "pg_hba.conf trusts clients over TCP (trust)",
@@ -332,7 +339,7 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
             "have these lines say scram-sha-256",
             "require TLS",
         )
-    elif any(method == TRUST_BEHIND for _, method in ways):
+    elif TRUST_BEHIND in methods:
         yield (
             "weak",
             "pg_hba.conf has a line that trusts clients over TCP behind others (trust)",
@@ -340,7 +347,7 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
             "have it say scram-sha-256",
             "require TLS",
         )
-    if any(kind in {"host", "hostnossl"} and method == "password" for kind, method in ways):
+    if not {"host password", "hostnossl password"}.isdisjoint(found.word.admission):
         yield (
             "unsafe",
             "pg_hba.conf asks for passwords in the clear on connections without TLS (password)",
@@ -348,13 +355,12 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
             "have these lines say scram-sha-256, or hostssl",
             "require TLS",
         )
-    if found.word.account_plugin == "md5" or any(method == "md5" for _, method in ways):
-        whose = "this account logs in" if found.word.account_plugin == "md5" else "accounts log in"
+    if MD5 in {found.word.account_plugin, *methods}:
+        is_own = found.word.account_plugin == MD5
         yield (
             "weak",
-            f"{whose} by md5",
-            "whoever reads the stored hash can log in with it, and PostgreSQL gives the method up "
-            "(deprecated from 18 on)",
+            "this account logs in by md5" if is_own else "accounts log in by md5",
+            WEAK_HASH,
             "set password_encryption = 'scram-sha-256', set the passwords again, and have pg_hba.conf say "
             "scram-sha-256",
             "scram",
@@ -363,8 +369,7 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
         yield (
             "weak",
             "passwords that are set from now on are kept by md5 (password_encryption)",
-            "whoever reads the stored hash can log in with it, and PostgreSQL gives the method up "
-            "(deprecated from 18 on)",
+            WEAK_HASH,
             "set password_encryption = 'scram-sha-256', and set the passwords again",
             "scram",
         )
@@ -384,16 +389,21 @@ def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
     blind = [own for own in found.inside.programs if own.tls and own.transport != "Socket"]
     if not ended or not blind:
         return
-    number = sum(program.connections for program in blind)
-    names = enumerated(dict.fromkeys(program.program or program.client or "unnamed" for program in blind))
+    number, names = _whose(blind)
     yield (
         "unsafe",
-        f"{counted(number, 'connection')} of {names} do not verify the server",
+        f"{number} of {names} do not verify the server",
         "they came over TLS although the certificate has ended, so anybody in between could answer them",
         f"have them verify ({words_of(found).verifying_all}, by each driver's own word), with a renewed "
         "certificate",
         None,
     )
+
+
+def _whose(programs: Sequence[Program]) -> tuple[str, str]:
+    """How many connections these are, and of whom: "3 connections", "orders and unnamed"."""
+    names = dict.fromkeys(own.program or own.client or "unnamed" for own in programs)
+    return counted(sum(own.connections for own in programs), "connection"), enumerated(names)
 
 
 CLEAR_TRANSPORTS: Final[Mapping[str, Danger]] = {"TCP/IP": "unsafe", "TCP/IP (loopback)": "weak"}
@@ -408,12 +418,11 @@ def _of_clear_programs(found: InspectedServer) -> Iterator[Said]:
     for transport, danger in CLEAR_TRANSPORTS.items():
         clear = [own for own in found.inside.programs if own.transport == transport and not own.tls]
         if clear:
-            number = sum(program.connections for program in clear)
-            names = enumerated(dict.fromkeys(program.program or "unnamed" for program in clear))
+            number, names = _whose(clear)
             near = " over loopback" if danger == "weak" else ""
             yield (
                 danger,
-                f"{counted(number, 'connection')} of {names} came without TLS{near}",
+                f"{number} of {names} came without TLS{near}",
                 "statements, rows and logins can be read and changed on the way"
                 + (", if a tunnel or a proxy ends there" if near else ""),
                 "have the server require TLS, and clients verify it (sslmode=verify-full)",
@@ -479,33 +488,32 @@ def _of_use(watched: Use | None, words: Words) -> Iterator[Concern]:
         costs = "making a TLS connection costs the server as much as a transaction of some 14 statements"
         if watched.tls_share == 0:
             costs = "none of them uses TLS, which would make each connection several times as costly"
-        yield Concern(
-            danger="costly",
-            what=f"clients make {watched.connects_per_s:.3g} connections a second, for {a_connection:.3g} "
+        yield _costly(
+            f"clients make {watched.connects_per_s:.3g} connections a second, for {a_connection:.3g} "
             f"{watched.asked} each",
-            why=costs,
-            remedy=f"keep connections: a pool in the application, or {words.pool}",
+            costs,
+            f"keep connections: a pool in the application, or {words.pool}",
         )
+
+
+def _costly(what: str, why: str, remedy: str, steps: tuple[Step, ...] = ()) -> Concern:
+    return Concern(danger="costly", what=what, why=why, remedy=remedy, steps=steps)
 
 
 def _of_second_hello(found: InspectedServer) -> Iterator[Concern]:
     if found.default is not None and found.default.hello_retry:
-        entry = _groups_entry(found)
+        remedy, steps = GROUPS_FIRST, tuple[Step, ...]()
+        if found.word.is_postgresql and release_of(found.word.version) >= FIRST_WITH_GROUPS:
+            # The server can take what clients offer first; elsewhere it is they who must change.
+            remedy = "X25519 and P-256 among the server's groups"
+            steps = entry_for("groups", found.word.version).steps
         whole = f" of {found.connect[0].round_trips:.3g}" if found.connect else ""
-        yield Concern(
-            danger="costly",
-            what="clients left to themselves are asked for a second ClientHello",
-            why=f"one round trip{whole} of each connect, resumed or not",
-            remedy=GROUPS_FIRST if entry is None else "X25519 and P-256 among the server's groups",
-            steps=() if entry is None else entry.steps,
+        yield _costly(
+            "clients left to themselves are asked for a second ClientHello",
+            f"one round trip{whole} of each connect, resumed or not",
+            remedy,
+            steps,
         )
-
-
-def _groups_entry(found: InspectedServer) -> Entry | None:
-    """The lines by which the server takes what clients offer first; None where clients must change."""
-    if not found.word.is_postgresql or release_of(found.word.version) < FIRST_WITH_GROUPS:
-        return None
-    return entry_for("groups", found.word.version)
 
 
 def _of_resumption(found: InspectedServer) -> Iterator[Concern]:
@@ -513,12 +521,11 @@ def _of_resumption(found: InspectedServer) -> Iterator[Concern]:
     entry = entry_for("resumption", found.word.version)
     for own in found.of("resumption"):
         if not own.agreed and own.name in spoken:
-            yield Concern(
-                danger="costly",
-                what=f"sessions of {own.name} are not resumed",
-                why="each connect pays for a signature and a key exchange",
-                remedy=f"{entry.says or 'have the server resume them'}; and clients that keep sessions",
-                steps=entry.steps,
+            yield _costly(
+                f"sessions of {own.name} are not resumed",
+                "each connect pays for a signature and a key exchange",
+                f"{entry.says or 'have the server resume them'}; and clients that keep sessions",
+                entry.steps,
             )
 
 
@@ -538,12 +545,11 @@ def _of_key_exchange(found: InspectedServer) -> Iterator[Concern]:
         for tls in found.connect
         if tls.name == "tls_handshake"
     )
-    yield Concern(
-        danger="costly",
-        what=f"clients left to themselves exchange keys by {slow}",
-        why=f"{measured}P-256 and X25519 take a fraction of the time, on both sides",
-        remedy="have the server take suites with ECDHE, or TLS 1.3" if is_dhe else GROUPS_FIRST,
-        steps=entry_for("ciphers", found.word.version).steps if is_dhe else (),
+    yield _costly(
+        f"clients left to themselves exchange keys by {slow}",
+        f"{measured}P-256 and X25519 take a fraction of the time, on both sides",
+        "have the server take suites with ECDHE, or TLS 1.3" if is_dhe else GROUPS_FIRST,
+        entry_for("ciphers", found.word.version).steps if is_dhe else (),
     )
 
 
@@ -552,12 +558,11 @@ def _of_key(found: InspectedServer) -> Iterator[Concern]:
         if certificate.is_costly_rsa or certificate.key in SLOW_KEYS:
             measured = {} if found.word.is_postgresql else MEASURED
             more = "more of the server's CPU than a connection with RSA 2048"
-            yield Concern(
-                danger="costly",
-                what=f"the server signs each full handshake with {certificate.key}",
-                why=(SLOW_KEYS | measured).get(certificate.key, more),
-                remedy="a key of EC P-256, as secure as RSA 3072 (NIST SP 800-57), which costs least",
-                steps=entry_for("certificate", found.word.version).steps,
+            yield _costly(
+                f"the server signs each full handshake with {certificate.key}",
+                (SLOW_KEYS | measured).get(certificate.key, more),
+                "a key of EC P-256, as secure as RSA 3072 (NIST SP 800-57), which costs least",
+                entry_for("certificate", found.word.version).steps,
             )
 
 

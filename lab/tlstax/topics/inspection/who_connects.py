@@ -60,21 +60,15 @@ TRIED_BITS = 1024
 
 AEAD = ("GCM", "CHACHA20", "CCM")
 
-SERVER_REMEDIES: dict[Cause, Remedy] = {
-    "no TLS": "certificate",
-    "version": "versions",
-    "suite": "ciphers",
-    "signature": "certificate",
-    "key": "certificate",
-    "certificate": "certificate",
+AT_THE_SERVER: dict[Cause, tuple[Remedy, str]] = {
+    "no TLS": ("certificate", ""),
+    "version": ("versions", "have it take TLS 1.2 and TLS 1.3"),
+    "suite": ("ciphers", "have it take suites with ECDHE"),
+    "signature": ("certificate", "a key of RSA 2048 or EC P-256"),
+    "key": ("certificate", "a key of RSA 2048 or EC P-256"),
+    "certificate": ("certificate", "a certificate for this host, of an authority that they know"),
 }
-SERVER_SAYS: dict[Cause, str] = {
-    "version": "have it take TLS 1.2 and TLS 1.3",
-    "suite": "have it take suites with ECDHE",
-    "signature": "a key of RSA 2048 or EC P-256",
-    "key": "a key of RSA 2048 or EC P-256",
-    "certificate": "a certificate for this host, of an authority that they know",
-}
+"""What mends it there, and what its lines are for."""
 
 REMEMBERED = "nothing but an earlier login that the server remembers"
 """How a reason begins that TLS mends."""
@@ -246,34 +240,31 @@ class _Trial:
 
     def handshake(self, driver: KnownDriver) -> Verdict:
         """Whether both agree on all that it needs; unknown where the server agreed to nothing asked."""
-        common = [version for version in self.spoken(driver) if version in self.versions]
-        possible = [version for version in self.spoken(driver) if version in self.versions | self.unsure]
         if not self.versions:
             return UNKNOWN
-        if not possible:
-            return Verdict("version", f"the server takes {enumerated(sorted(self.versions))} alone")
-        if not common or max(possible, key=VERSIONS.index) != max(common, key=VERSIONS.index):
-            return UNKNOWN
-        newest = max(common, key=VERSIONS.index)
+        possible = {*self.spoken(driver)} & (self.versions | self.unsure)
+        newest = max(possible, key=VERSIONS.index, default="")
+        version = self._common("version", {newest}, self.versions, "")
+        if version != SUCCEEDS:
+            return version
         suite = self._suite_13(driver) if newest == TLS13 else self._suite_12(driver)
         return _first(suite, self._signature(driver, newest), self._key_length(driver))
 
+    def _common(
+        self, cause: Cause, known: set[str], taken: frozenset[str], none: str, of: str = ""
+    ) -> Verdict:
+        """Whether the server takes something of what the driver knows; unknown where that was not asked."""
+        names = enumerated(sorted(taken)) or none
+        refused = UNKNOWN if known & self.unsure else Verdict(cause, f"{of}the server takes {names} alone")
+        return SUCCEEDS if known & taken else refused
+
     def _suite_13(self, driver: KnownDriver) -> Verdict:
         suites = {suite for suite in driver.cipher_suites if suite.startswith("TLS_")}
-        if suites & self.suites:
-            return self._group(driver)
-        if suites & self.unsure:
-            return UNKNOWN
-        names = enumerated(sorted(self.suites)) or "no suite"
-        return Verdict("suite", f"of TLS 1.3 the server takes {names} alone")
+        common = self._common("suite", suites, self.suites, "no suite", "of TLS 1.3 ")
+        return _first(common, self._group(driver))
 
     def _group(self, driver: KnownDriver) -> Verdict:
-        groups = {group_name(group) for group in driver.groups}
-        if groups & self.groups:
-            return SUCCEEDS
-        if groups & self.unsure:
-            return UNKNOWN
-        return Verdict("group", f"the server takes {enumerated(sorted(self.groups)) or 'no group'} alone")
+        return self._common("group", {*map(group_name, driver.groups)}, self.groups, "no group")
 
     def _suite_12(self, driver: KnownDriver) -> Verdict:
         """A suite before TLS 1.3, of a kind that was seen; with ECDHE a group too."""
@@ -300,7 +291,7 @@ class _Trial:
             if kind == "RSA" or VERSIONS.index(version) < VERSIONS.index(TLS12):
                 return SUCCEEDS
             if kind.startswith("EC "):
-                is_known = kind[3:] in set(map(group_name, driver.groups))
+                is_known = kind[3:] in map(group_name, driver.groups)
                 return SUCCEEDS if is_known else Verdict("group", f"they know no curve of its key, {kind}")
         is_offered = any(signature.startswith(SIGNATURES[kind]) for signature in driver.signatures)
         if not is_offered or (is_mldsa and version != TLS13):
@@ -319,9 +310,9 @@ class _Trial:
 
     def _certificate(self, verifies: Sequence[str]) -> Verdict:
         """What a driver that verifies so says of the certificate."""
-        why = ""
         if not self.found.chain or not verifies:
             return SUCCEEDS
+        why = ""
         if "expiry" in verifies and self.certificate_has_ended:
             why = "and it has ended"
         elif "authority" in verifies and self.is_known_authority is False:
@@ -381,23 +372,24 @@ def _obstacle(trial: _Trial, verdict: Verdict, drivers: Sequence[KnownDriver]) -
     if verdict.why.startswith(REMEMBERED):
         # Over TLS the account need not be remembered: the driver is to ask for it, where the server has it.
         by = "plaintext" if trial.found.offers_tls else "no TLS"
-    has_rsa = any(exchange == RSA for exchange, _ in trial.kinds)
     client: list[Step] = []
     mended: set[str] = set()
-    for steps, whom in _client_lines(by, names, trial, has_rsa=has_rsa):
+    for steps, whom in _client_lines(by, names, trial):
         client += [Step(where=f"{enumerated(whom)}: {step.where}", lines=step.lines) for step in steps]
         mended.update(whom)
-    remedy = SERVER_REMEDIES.get(by if by == "no TLS" else cause)
-    entry = entry_for(remedy, trial.found.word.version) if remedy is not None else None
-    if cause == "version" and not any(map(trial.spoken, drivers)):
-        entry = None
+    at_server: tuple[Step, ...] = ()
+    says = ""
+    remedy, own_words = AT_THE_SERVER.get(by if by == "no TLS" else cause, (None, ""))
+    if remedy is not None and (cause != "version" or any(map(trial.spoken, drivers))):
+        entry = entry_for(remedy, trial.found.word.version)
+        at_server, says = entry.steps, entry.says or own_words
     return Obstacle(
         at=cause,
         drivers=tuple(names),
         why=verdict.why,
         client=tuple(client),
-        server=entry.steps if entry is not None else (),
-        says=entry.says or SERVER_SAYS.get(cause, "") if entry is not None else "",
+        server=at_server,
+        says=says,
         unmended=tuple(name for name in names if name not in mended),
     )
 
@@ -425,14 +417,14 @@ def _driver_lines() -> _DriverLines:
 
 
 def _client_lines(
-    cause: Cause, drivers: Sequence[str], trial: _Trial, *, has_rsa: bool
+    cause: Cause, drivers: Sequence[str], trial: _Trial
 ) -> Iterator[tuple[tuple[Step, ...], list[str]]]:
     """What mends it at each of these drivers that something mends: the lines, and for whom they are.
 
-    `has_rsa` is whether the server has RSA key exchange.
     What requires TLS and verifies the server is each driver's own word, as `advise` says it.
     """
     newest = trial.newest
+    has_rsa = any(exchange == RSA for exchange, _ in trial.kinds)
     if cause in {"plaintext", "certificate"}:
         for program in all_programs(trial.found.word.family):
             names = [name for name in drivers if name in program.drivers]

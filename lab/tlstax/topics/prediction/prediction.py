@@ -310,35 +310,29 @@ def _change_rows(model: Calibrated, mix: Mix, rtt_ms: float) -> Iterator[Row]:
 
 def changes_of(mix: Mix) -> Iterator[tuple[str, str, Mix]]:
     """The mix with one thing changed, where it can be: which, in words, and the mix that it becomes."""
-    at_product = _changes_at_postgresql if mix.product == "postgresql" else _changes_at_mysql
-    thinkable: list[tuple[str, str, dict[str, str]]] = [*at_product(mix)]
-    if mix.tls != "off" and mix.resumption == "off" and mix.certificate != CHEAPEST_KEY:
-        words = f"{key_of(CHEAPEST_KEY)} in place of {key_of(mix.certificate)}"
-        thinkable.append(("certificate", words, {"certificate": CHEAPEST_KEY}))
-    if mix.tls != "off":
-        if mix.group != P256:
-            thinkable.append(("group", "P-256 first in the clients' groups", {"group": P256}))
-        other = "1.2" if mix.version == "1.3" else "1.3"
-        thinkable.append(("version", f"TLS {other} in place of {mix.version}", {"tls": other}))
-    for remedy, words, change in thinkable:
-        with suppress(ValidationError):  # Not every key goes with every version and group.
-            yield remedy, words, mix.but(**change)
-
-
-def _changes_at_mysql(mix: Mix) -> Iterator[tuple[str, str, dict[str, str]]]:
-    if mix.compression != "off":
-        yield "compression", "no compression", {"compression": "off"}
-    if mix.compression == "zlib":
-        yield "compression", "zstd in place of zlib", {"compression": "zstd"}
-    if mix.tls != "off" and mix.resumption == "off":
-        yield "resumption", "sessions resumed", {"resumption": "on"}
-
-
-def _changes_at_postgresql(mix: Mix) -> Iterator[tuple[str, str, dict[str, str]]]:
-    if mix.tls == "1.3":
-        yield "direct TLS", "TLS begun at once (sslnegotiation=direct)", {"tls": DIRECT_TLS}
-    if mix.protocol == "text" and mix.statements > 1:
-        yield "protocol", "the statement prepared, once a connection", {"protocol": "prepared"}
+    is_full = mix.tls != "off" and mix.resumption == "off"
+    key = f"{key_of(CHEAPEST_KEY)} in place of {key_of(mix.certificate)}"
+    other = "1.2" if mix.version == "1.3" else "1.3"
+    version = f"TLS {other} in place of {mix.version}"
+    for is_another, remedy, words, change in (
+        (mix.compression != "off", "compression", "no compression", {"compression": "off"}),
+        (mix.compression == "zlib", "compression", "zstd in place of zlib", {"compression": "zstd"}),
+        (is_full, "resumption", "sessions resumed", {"resumption": "on"}),
+        (mix.tls == "1.3", "direct TLS", "TLS begun at once (sslnegotiation=direct)", {"tls": DIRECT_TLS}),
+        (
+            mix.statements > 1,
+            "protocol",
+            "the statement prepared, once a connection",
+            {"protocol": "prepared"},
+        ),
+        (is_full and mix.certificate != CHEAPEST_KEY, "certificate", key, {"certificate": CHEAPEST_KEY}),
+        (mix.tls != "off", "group", "P-256 first in the clients' groups", {"group": P256}),
+        (mix.tls != "off", "version", version, {"tls": other}),
+    ):
+        # Not every key goes with every version and group, and products have changes of their own.
+        with suppress(ValidationError):
+            if is_another and (changed := mix.but(**change)) != mix:
+                yield remedy, words, changed
 
 
 def prediction_text(found: Prediction, *, width: int, colour: bool) -> str:
