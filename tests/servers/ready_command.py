@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -13,14 +14,17 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 import tlstax
 from tlstax.study.driver_catalogue import FOLDER_VARIABLE
 
 LAB = Path(tlstax.__file__).parents[1]
 MOST_BYTES = 1 << 17
+READ_ONCE = (FOLDER_VARIABLE, "OPENSSL_CONF")
 IMPORTED = ("tlstax.__main__", "tlstax.cli.app", "tlstax.cli.run_command", "tlstax.run.pipeline")
 REPORTING = ("tlstax.cli.report_command", "tlstax.report.formats.render", "tlstax.report.page.html")
+SERVERS = ("tlstax.cli.server_app", "tlstax.cli.server_command", "scipy.special")
 """What most commands import, which takes more CPU time than what they do with it in a short run."""
 
 
@@ -29,12 +33,13 @@ def ready_run(
 ) -> subprocess.CompletedProcess[str]:
     """Carry out this command line in a process of its own, with this environment and without input.
 
-    Whoever signals a command, or looks at how it starts, starts it itself. One with drivers of its own starts
-    anew, since the list of drivers is read as it is imported. Raises subprocess.TimeoutExpired, and ends the
-    process, where it takes longer.
+    Whoever signals a command, or looks at how it starts, starts it itself. One with drivers or settings of
+    OpenSSL of its own starts anew, since these are read once. Charts are drawn only where the arguments ask
+    for an HTML page: a run writes one each time, few tests read it, and what draws takes long to start.
+    Raises subprocess.TimeoutExpired, and ends the process, where it takes longer.
     """
     environment = {**environment, "PYTHONPATH": str(LAB)}
-    if FOLDER_VARIABLE in environment:
+    if any(variable in environment for variable in READ_ONCE):
         command = [sys.executable, "-P", "-m", "tlstax", *arguments]
         return subprocess.run(
             command,
@@ -72,7 +77,7 @@ def _forking() -> socket.socket:
     with its:
         subprocess.Popen(
             [sys.executable, "-P", __file__, str(its.fileno())],
-            env={name: os.environ[name] for name in os.environ if name != FOLDER_VARIABLE}
+            env={name: os.environ[name] for name in os.environ if name not in READ_ONCE}
             | {"PYTHONPATH": str(LAB)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -83,8 +88,7 @@ def _forking() -> socket.socket:
 
 def _fork(asked: socket.socket) -> None:
     """For each command a process that tells its id and its status, and below it the command's own."""
-    for name in (*IMPORTED, *REPORTING):
-        __import__(name)
+    _warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         words, given, _, _ = socket.recv_fds(asked, MOST_BYTES, 3)
@@ -95,6 +99,25 @@ def _fork(asked: socket.socket) -> None:
             _attend(words, *given)
         for descriptor in given:
             os.close(descriptor)
+
+
+def _warm_up() -> None:
+    """What each command would do anew before it begins: imports, the command line, the page's templates.
+
+    What there is by then is no garbage, and a command that looked for some, at its end too, would copy all
+    the memory that it shares with this process.
+    """
+    for name in (*IMPORTED, *REPORTING, *SERVERS):
+        __import__(name)
+    from tlstax.cli.app import command_line  # noqa: PLC0415
+    from tlstax.report.page.html import template  # noqa: PLC0415
+
+    command_line()
+    of_pages = template("template.html.j2").environment
+    for name in of_pages.list_templates(extensions=["j2"]):
+        of_pages.get_template(name)
+    gc.collect()
+    gc.freeze()
 
 
 def _attend(words: bytes, out: int, err: int, telling: int) -> None:
@@ -113,9 +136,17 @@ def _attend(words: bytes, out: int, err: int, telling: int) -> None:
     os._exit(0)
 
 
+def _undrawn(_chart: dict[str, Any]) -> str:
+    """In the place of a chart that nobody looks at."""
+    return "<svg></svg>"
+
+
 def _obey(arguments: list[str], environment: dict[str, str], directory: str) -> None:
     from tlstax import __main__ as command_line  # noqa: PLC0415
+    from tlstax.topics.core import charts  # noqa: PLC0415
 
+    if not any("html" in word for word in arguments):
+        charts.svg = _undrawn
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)

@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from ready_command import ready_run
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
 from tlstax.observers.process import CpuClock
@@ -26,21 +27,18 @@ WITHIN_S = 180.0
 SHORT = ("--watch", "1ms", "--budget", "8s", "--there", "5s", "--share", "50%")
 
 
+def words(url: str, *arguments: str) -> tuple[str, ...]:
+    return ("advise", url, *SHORT, *arguments)
+
+
 def command(url: str, *arguments: str) -> tuple[list[str], dict[str, str]]:
-    program = [sys.executable, "-P", "-m", "tlstax", "advise", url, *SHORT, *arguments]
+    program = [sys.executable, "-P", "-m", "tlstax", *words(url, *arguments)]
     return program, {**os.environ, "TLSTAX_PASSWORD": PASSWORD}
 
 
 def advised(data: Path, url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    program, environment = command(url, *arguments)
-    return subprocess.run(
-        program,
-        env={**environment, "TLSTAX_DATA": str(data)},
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-    )
+    environment = {**os.environ, "TLSTAX_PASSWORD": PASSWORD, "TLSTAX_DATA": str(data)}
+    return ready_run(words(url, *arguments), environment, WITHIN_S)
 
 
 def things(server: PrivateServer) -> tuple[tuple[object, ...], ...]:

@@ -6,7 +6,6 @@ import json
 import os
 import ssl
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 from lent_postgres import HOSTS, PASSWORD, Lent, as_owner, hosts_are, lent, make_role
 from pg8000 import native
+from ready_command import ready_run
 
 from tlstax.network.paths.design import Ends, own_command
 from tlstax.network.paths.opening import obtain_path, open_path
@@ -41,14 +41,8 @@ def house(session: Session, postgresql_build: ServerBuild) -> Iterator[Lent]:
 
 
 def advice(url: str, data: Path, *arguments: str) -> Advice:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "tlstax", "advise", url, "--watch", "1ms", "--json", *arguments],
-        env={**os.environ, "TLSTAX_PASSWORD": PASSWORD, "TLSTAX_DATA": str(data)},
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-    )
+    environment = {**os.environ, "TLSTAX_PASSWORD": PASSWORD, "TLSTAX_DATA": str(data)}
+    done = ready_run(("advise", url, "--watch", "1ms", "--json", *arguments), environment, WITHIN_S)
     assert done.returncode == 0, done.stderr
     assert PASSWORD not in done.stdout + done.stderr
     return Advice.model_validate(json.loads(done.stdout))

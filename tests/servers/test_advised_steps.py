@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.x509.oid import NameOID
+from ready_command import ready_run
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
 from tlstax.results.inspection import InspectedServer, Step
@@ -49,14 +49,8 @@ def readable(*files: Path) -> None:
 
 
 def inspected(server: PrivateServer, **environment: str) -> InspectedServer:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "tlstax", "inspect", url_of(server), "--watch", "1ms", "--json"],
-        env={**os.environ, "TLSTAX_PASSWORD": PASSWORD, **environment},
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-    )
+    words = ("inspect", url_of(server), "--watch", "1ms", "--json")
+    done = ready_run(words, {**os.environ, "TLSTAX_PASSWORD": PASSWORD, **environment}, WITHIN_S)
     assert done.returncode == 0, done.stderr
     return InspectedServer.model_validate(json.loads(done.stdout))
 

@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any
 
 import pytest
+from ready_command import ready_run
 
 from tlstax.cli.report_command import report_command
 from tlstax.records.trial import StoredRun
@@ -26,7 +27,7 @@ from tlstax.topics.prediction.prediction import Prediction
 from tlstax.topics.prediction.validation import SHORT
 
 WITHIN_S = 240.0
-PROGRAM = [sys.executable, "-P", "-m", "tlstax", "predict", "--queries", "4", "--json"]
+WORDS = ("predict", "--queries", "4")
 
 
 def runs_in(data: Path) -> list[tuple[str, str]]:
@@ -39,9 +40,7 @@ def runs_in(data: Path) -> list[tuple[str, str]]:
 def test_the_first_prediction_calibrates_and_the_second_has_it(tmp_path: Path) -> None:
     environment = {**os.environ, "TLSTAX_DATA": str(tmp_path)}
     for _ in range(2):
-        done = subprocess.run(
-            PROGRAM, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False
-        )
+        done = ready_run((*WORDS, "--json"), environment, WITHIN_S)
         assert done.returncode == 0, done.stderr
         found = Prediction.model_validate(json.loads(done.stdout))
         scaling = found.calibration.scaling
@@ -61,7 +60,7 @@ def test_the_first_prediction_calibrates_and_the_second_has_it(tmp_path: Path) -
 def test_ctrl_c_in_a_calibration_answers_with_what_there_is(tmp_path: Path) -> None:
     environment = {**os.environ, "TLSTAX_DATA": str(tmp_path)}
     with subprocess.Popen(
-        [word for word in PROGRAM if word != "--json"],
+        [sys.executable, "-P", "-m", "tlstax", *WORDS],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -83,14 +82,7 @@ VALIDATE = ["predict", "--validate", "--no-calibration", "--near", "--mixes", "2
 
 
 def tlstax(data: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "tlstax", *words],
-        env={**os.environ, "TLSTAX_DATA": str(data), "COLUMNS": "100"},
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-    )
+    return ready_run(words, {**os.environ, "TLSTAX_DATA": str(data), "COLUMNS": "100"}, WITHIN_S)
 
 
 def stored_in(data: Path) -> StoredRun:

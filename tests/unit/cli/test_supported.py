@@ -7,8 +7,6 @@ import pytest
 from tlstax.cli.documents import COMMANDS, PLACES, page
 from typed import status_of
 
-PAGE = page()
-
 ADDRESS = {"mysql": "mysql://u@h/db", "postgresql": "postgres://u@h/db?sslmode=strict"}
 DOOR = ("no password was given", "sslmode=strict in the URL is unknown")
 """What is said where a command begins to get in."""
@@ -22,6 +20,12 @@ EXTERNAL = [
     for place, known in zip(PLACES, knows, strict=True)
     if place.is_external
 ]
+
+
+@pytest.fixture(scope="module")
+def supported() -> str:
+    """The page, which takes seconds to write: not while every process of the tests collects them."""
+    return page()
 
 
 def typed(command: str, server: str) -> tuple[str, ...]:
@@ -63,11 +67,11 @@ def test_a_command_begins_to_get_into_an_external_server_that_it_knows(
         "| `path`: `unix-socket` | yes | yes | yes | no (",
     ],
 )
-def test_what_is_known_of_the_products_stands_there(row: str) -> None:
-    assert row in PAGE
+def test_what_is_known_of_the_products_stands_there(row: str, supported: str) -> None:
+    assert row in supported
 
 
-def test_every_command_and_factor_has_its_row() -> None:
-    assert all(f"| `{command}` |" in PAGE for command in COMMANDS)
-    assert PAGE.count("| `tls`: ") == 5
-    assert "(tls = off) it" not in PAGE
+def test_every_command_and_factor_has_its_row(supported: str) -> None:
+    assert all(f"| `{command}` |" in supported for command in COMMANDS)
+    assert supported.count("| `tls`: ") == 5
+    assert "(tls = off) it" not in supported
