@@ -42,6 +42,8 @@ FILE_TIMEOUT_S = 3600
 """So long that only what waits for nothing is ended by it: on a busy machine any shorter one ends tests."""
 
 LIVED = {0: "survived", 5: "no test", 33: "no test"}
+ENDED = {-24, -9, 24, 36, 152, 255}
+"""Statuses of what was ended: it took many times the CPU time, or the memory, that the tests take."""
 NO_TEST = "could not find any test case for any mutant"
 SPINNER = tuple("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 UNJUDGED = {None, 2}
@@ -67,11 +69,12 @@ class Survivor:
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of the changes of one file."""
+    """What became of the changes of one file; those that were `ended` count as noticed."""
 
     file: str
     changes: int
     survivors: tuple[Survivor, ...]
+    ended: int = 0
 
     @property
     def share(self) -> float:
@@ -177,7 +180,7 @@ def lay_out(workplace: Path, file: str, tests: Sequence[str]) -> None:
         # Forked from a server that has only imported: no cache of a function is filled before it is changed.
         'process_isolation = "forkserver"',
         "timeout_multiplier = 1.0",
-        "timeout_constant = 20.0",
+        "timeout_constant = 10.0",
         "use_setproctitle = false",
         *(f"{key} = {json.dumps(value)}" for key, value in lists.items()),
     ]
@@ -261,7 +264,8 @@ def collect(workplace: Path, file: str, *, tested: bool) -> Judged:
         if code in LIVED
     )
     os.chdir(ROOT)
-    return Judged(file, len(results), tuple(sorted(survivors, key=lambda survivor: survivor.line)))
+    ended = sum(code in ENDED for code in results.values())
+    return Judged(file, len(results), tuple(sorted(survivors, key=lambda survivor: survivor.line)), ended)
 
 
 def lines_of_functions(source: str) -> dict[str, int]:
@@ -339,7 +343,7 @@ def print_file(judged: Judged, reasons: Counter[Change], seconds: float) -> None
     say(
         f"{judged.file:36} {judged.changes:5} changes, {judged.changes - len(judged.survivors):5} killed "
         f"({judged.share:6.1%}), {len(judged.survivors) - len(unexplained):3} live with a reason, "
-        f"{len(unexplained):3} without; {seconds:.0f} s",
+        f"{len(unexplained):3} without{f', {judged.ended} ended' if judged.ended else ''}; {seconds:.0f} s",
     )
     for survivor in unexplained:
         file, function, change = survivor.change
