@@ -33,6 +33,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PACKAGE = ROOT / "lab" / "tlstax"
 ROOMS = ("checks", "plan", "results", "stats", "topics")
+ALONE = ("postgres/hba.py",)
+"""Files of other rooms that decide as purely, and what a user is told."""
 
 NEEDED_SHARE = 0.95
 MEMORY_BYTES = 4 << 30
@@ -40,6 +42,8 @@ FILE_TIMEOUT_S = 3600
 """So long that only what waits for nothing is ended by it: on a busy machine any shorter one ends tests."""
 
 LIVED = {0: "survived", 5: "no test", 33: "no test"}
+ENDED = {-24, -9, 24, 36, 152, 255}
+"""Statuses of what was ended: it took many times the CPU time, or the memory, that the tests take."""
 NO_TEST = "could not find any test case for any mutant"
 SPINNER = tuple("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 UNJUDGED = {None, 2}
@@ -65,11 +69,12 @@ class Survivor:
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of the changes of one file."""
+    """What became of the changes of one file; those that were `ended` count as noticed."""
 
     file: str
     changes: int
     survivors: tuple[Survivor, ...]
+    ended: int = 0
 
     @property
     def share(self) -> float:
@@ -107,15 +112,14 @@ def changes_of(entry: Mapping[str, Any]) -> Iterator[Change]:
 def chosen(arguments: Sequence[str], left_out: Set[str]) -> list[str]:
     """The files asked for, from their room on, or all but those left out. Ends for one that is not there."""
     paths = (path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py")))
-    everything = [str(path.relative_to(PACKAGE)) for path in paths]
+    everything = [*(str(path.relative_to(PACKAGE)) for path in paths), *ALONE]
     if not arguments:
         return [file for file in everything if not any(fnmatch(file, own) for own in left_out)]
     wanted = [argument.rpartition("tlstax/")[2] for argument in arguments]
     for argument, file in zip(arguments, wanted, strict=True):
-        if file.split("/")[0] not in ROOMS or not (PACKAGE / file).is_file():
-            sys.exit(
-                f"mutants: {argument} is no file of {', '.join(f'lab/tlstax/{room}/' for room in ROOMS)}"
-            )
+        if file not in ALONE and (file.split("/")[0] not in ROOMS or not (PACKAGE / file).is_file()):
+            places = (*(f"{room}/" for room in ROOMS), *ALONE)
+            sys.exit(f"mutants: {argument} is no file of {', '.join(f'lab/tlstax/{own}' for own in places)}")
     return wanted
 
 
@@ -176,7 +180,7 @@ def lay_out(workplace: Path, file: str, tests: Sequence[str]) -> None:
         # Forked from a server that has only imported: no cache of a function is filled before it is changed.
         'process_isolation = "forkserver"',
         "timeout_multiplier = 1.0",
-        "timeout_constant = 5.0",
+        "timeout_constant = 10.0",
         "use_setproctitle = false",
         *(f"{key} = {json.dumps(value)}" for key, value in lists.items()),
     ]
@@ -260,7 +264,8 @@ def collect(workplace: Path, file: str, *, tested: bool) -> Judged:
         if code in LIVED
     )
     os.chdir(ROOT)
-    return Judged(file, len(results), tuple(sorted(survivors, key=lambda survivor: survivor.line)))
+    ended = sum(code in ENDED for code in results.values())
+    return Judged(file, len(results), tuple(sorted(survivors, key=lambda survivor: survivor.line)), ended)
 
 
 def lines_of_functions(source: str) -> dict[str, int]:
@@ -338,7 +343,7 @@ def print_file(judged: Judged, reasons: Counter[Change], seconds: float) -> None
     say(
         f"{judged.file:36} {judged.changes:5} changes, {judged.changes - len(judged.survivors):5} killed "
         f"({judged.share:6.1%}), {len(judged.survivors) - len(unexplained):3} live with a reason, "
-        f"{len(unexplained):3} without; {seconds:.0f} s",
+        f"{len(unexplained):3} without{f', {judged.ended} ended' if judged.ended else ''}; {seconds:.0f} s",
     )
     for survivor in unexplained:
         file, function, change = survivor.change

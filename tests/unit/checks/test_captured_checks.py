@@ -110,6 +110,21 @@ def test_what_is_spoken_must_be_the_servers_protocol() -> None:
     assert doubts(crossed, of_postgres(record_of("off"), spoken="mysql")) == said
 
 
+def test_a_connection_of_which_nothing_was_read_speaks_no_other_protocol() -> None:
+    """Several that do are told together, each protocol by itself."""
+    record = of_postgres(record_of("off"), spoken=None)
+    assert doubts(crossed, record) == []
+    (one,) = capture_of(of_postgres(record_of("off"))).conversations
+    others = tuple(one.model_copy(update={"spoken": spoken}) for spoken in ("mysql", None, "mysql", "http"))
+    assert doubts(crossed, seen(record, conversations=(one, *others))) == [
+        ("invalid", "2 connections spoke the protocol of mysql on the wire"),
+        ("invalid", "1 connections spoke the protocol of http on the wire"),
+    ]
+    assert doubts(crossed, seen(record_of("off"), conversations=(one,))) == [
+        ("invalid", "1 connections spoke the protocol of postgresql on the wire")
+    ]
+
+
 def test_tls_must_begin_as_the_job_has_it() -> None:
     for direct, how in ((True, "after a question to the server"), (False, "at once")):
         assert doubts(crossed, of_postgres(record_of("1.3"), direct=direct)) == []
@@ -118,8 +133,13 @@ def test_tls_must_begin_as_the_job_has_it() -> None:
 
 
 def test_nothing_may_come_between_the_yes_to_tls_and_the_clienthello() -> None:
-    ((value, why),) = doubts(crossed, of_postgres(record_of("1.3"), before_hello_bytes=23))
-    assert value == "invalid"
-    assert why.startswith(
-        "the server sent 23 bytes in the clear after it agreed to TLS, before the ClientHello"
+    record = of_postgres(record_of("1.3"), before_hello_bytes=23)
+    said = (
+        "bytes in the clear after it agreed to TLS, before the ClientHello; a client must not take them "
+        "(CVE-2021-23222)"
     )
+    assert doubts(crossed, record) == [("invalid", f"the server sent 23 {said}")]
+    (one,) = capture_of(record).conversations
+    assert doubts(crossed, seen(record, conversations=(one, one))) == [
+        ("invalid", f"the server sent 46 {said}")
+    ]

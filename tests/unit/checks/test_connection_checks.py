@@ -11,13 +11,13 @@ from check_by_check import doubts
 from fake_trials import fake_record, tax_truth
 from observed_windows import window
 from tlstax.checks import judge
-from tlstax.checks.connections import seen_at_server
+from tlstax.checks.connections import logged, seen_at_server
 from tlstax.checks.handshakes import missed
 from tlstax.checks.statements import statements_counted
 from tlstax.contract import Counts, TlsOff, TlsOn
 from tlstax.records.server_counts import counting_of
 from tlstax.records.trial import ConnectionsSeen, Trial, TrialRecord
-from tlstax.study import Case
+from tlstax.study import Case, Level
 
 MARIADB = counting_of("11.8.6-MariaDB", None, {})
 
@@ -365,3 +365,76 @@ def test_of_another_client_nothing_is_known_to_be_ignored() -> None:
             "include a TLS handshake for each of its connections",
         )
     ]
+
+
+def of_log(group: ConnectionsSeen, connections: int) -> ConnectionsSeen:
+    return group.model_copy(update={"connections": connections})
+
+
+def were(number: int, how: str, whose: str = "the server's log") -> str:
+    return f"by {whose} {number} connections were {how}"
+
+
+ENCRYPTED_1_3 = "encrypted (TLSv1.3, TLS_AES_256_GCM_SHA384)"
+POOLER = "the pooler's log"
+
+
+@pytest.mark.parametrize(
+    ("named", "seen", "said"),
+    [
+        ({"tls": "1.3"}, [of_log(TLS_1_3, 18)], None),
+        ({"tls": "1.3"}, [of_log(TLS_1_3, 11), of_log(TLS_1_3, 7)], None),
+        ({"tls": "1.3"}, [of_log(TLS_1_3, 17)], "the server's log names 17 connections, the client 18"),
+        ({"tls": "1.3"}, [of_log(TLS_1_3, 19)], "the server's log names 19 connections, the client 18"),
+        ({"tls": "1.3"}, [], "the server's log names 0 connections, the client 18"),
+        ({"tls": "1.3"}, [of_log(TLS_1_3, 16), of_log(PLAIN, 2)], were(2, "not encrypted")),
+        (
+            {"tls": "1.3"},
+            [of_log(TLS_1_2, 18)],
+            were(18, "encrypted (TLSv1.2, ECDHE-RSA-AES128-GCM-SHA256)"),
+        ),
+        ({"tls": "off"}, [of_log(PLAIN, 18)], None),
+        ({"tls": "off"}, [of_log(TLS_1_3, 18)], were(18, ENCRYPTED_1_3)),
+        ({"tls": "1.3", "client": "pymysql-1.1"}, [of_log(TLS_1_3, 19)], None),
+        (
+            {"tls": "1.3", "client": "pymysql-1.1"},
+            [of_log(TLS_1_3, 17)],
+            "the server's log names 17 connections, the client 18",
+        ),
+        ({"tls": "unset", "client": "pymysql-1.1"}, [of_log(TLS_1_3, 9), of_log(PLAIN, 9)], None),
+        ({"tls": "1.3", "path": "router-terminate"}, [of_log(PLAIN, 18)], None),
+        ({"tls": "1.3", "path": "router-terminate"}, [of_log(TLS_1_3, 18)], were(18, ENCRYPTED_1_3)),
+        ({"tls": "off", "path": "router-encrypt"}, [of_log(TLS_1_3, 9), of_log(TLS_1_2, 9)], None),
+        ({"tls": "1.3", "path": "pgbouncer-terminate"}, [of_log(TLS_1_3, 18)], None),
+        (
+            {"tls": "1.3", "path": "pgbouncer-terminate"},
+            [of_log(PLAIN, 18)],
+            were(18, "not encrypted", POOLER),
+        ),
+        (
+            {"tls": "1.3", "path": "pgbouncer-terminate"},
+            [of_log(TLS_1_3, 17)],
+            "the pooler's log names 17 connections, the client 18",
+        ),
+        ({"tls": "1.3", "address": "proxy"}, [of_log(PLAIN, 3)], None),
+    ],
+)
+def test_a_log_names_as_many_connections_as_there_were_each_as_the_case_has_it(
+    named: dict[str, Level], seen: list[ConnectionsSeen], said: str | None
+) -> None:
+    record = with_server(HONEST, connections=None, logged=tuple(seen))
+    levels: dict[str, Level] = {"workload": "point-select", "connections": 8, **named}
+    assert doubts(logged, record, levels) == ([("invalid", said)] if said else [])
+
+
+def test_a_log_that_ends_where_the_window_begins_has_the_connections_before_it() -> None:
+    """18 were made, 8 of them while it was measured."""
+    for number, said in ((10, None), (11, "names 11 connections before its window, the client 10")):
+        record = with_server(
+            HONEST, connections=None, logged=(of_log(PLAIN, number),), logged_until_ready=True
+        )
+        assert doubts(logged, record) == ([("invalid", f"the server's log {said}")] if said else [])
+
+
+def test_without_a_log_nothing_is_held_against_it() -> None:
+    assert doubts(logged, with_server(HONEST, logged=None)) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from tlstax.checks import judge
 from tlstax.checks.rows_changed import Written, came_to_its_number, claims, rows_changed
 from tlstax.contract import ErrorCount, Job
 from tlstax.plan.order import cases
+from tlstax.records import server_counts
+from tlstax.records.server_counts import counting_of
 from tlstax.records.trial import Trial, TrialRecord, Verdict
 from tlstax.records.window import Window
 from tlstax.study import Case, load_study, workloads
@@ -205,6 +208,17 @@ def test_data_is_put_back_only_between_several_rounds(
     )
     said = [("invalid", "the server counted 6,000 rows inserted, where the client claims 5,000")]
     assert doubts(rows_changed, more) == ([] if is_put_back else said)
+
+
+def test_rows_that_a_server_does_not_count_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All products count them today; another may not."""
+    counters = counting_of("9.7.4", None, {}).counters
+    kept = {count: names for count, names in counters.items() if not count.startswith("rows_")}
+    mute = replace(counting_of("9.7.4", None, {}), counters=kept)
+    monkeypatch.setattr(server_counts, "_BY_PRODUCT", {"mysql": mute})
+    assert doubts(rows_changed, writing("insert", {})) == [
+        ("unknown", "the server does not count rows inserted")
+    ]
 
 
 def test_where_the_window_was_not_watched_the_clients_life_is_counted() -> None:

@@ -215,6 +215,31 @@ def test_of_connections_by_another_address_the_server_need_count_none() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("named", "connections", "handshakes", "hits"),
+    [
+        ({}, (9, 9), (9, 9), (4, 4)),
+        ({"path": "router-terminate"}, (9, 9), (0, 0), (0, None)),
+        ({"path": "pgbouncer-terminate"}, (0, None), (0, None), (0, None)),
+        ({"path": "pgbouncer-reencrypt"}, (0, None), (0, None), (0, None)),
+        ({"client": "psycopg-3"}, (9, None), (9, None), (0, None)),
+        ({"client": "psycopg-3", "path": "router-terminate"}, (9, None), (0, 0), (0, 0)),
+        ({"client": "psycopg-3", "path": "pgbouncer-terminate"}, (0, None), (0, None), (0, None)),
+    ],
+)
+def test_what_a_server_must_count_goes_by_what_comes_as_far_as_it(
+    named: dict[str, str],
+    connections: tuple[int, int | None],
+    handshakes: tuple[int, int | None],
+    hits: tuple[int, int | None],
+) -> None:
+    assert claims([(case(**named), opened(9, full=5, resumed=4))]) == {
+        "connections": connections,
+        "handshakes": handshakes,
+        "session_lookups": hits,
+    }
+
+
 def shared(
     parts: tuple[tuple[int, int], ...] | None = None,
     *,

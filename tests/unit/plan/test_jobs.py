@@ -449,3 +449,12 @@ def test_a_driver_at_an_external_server_is_told_nothing_that_it_does_not_know() 
     assert plain["engine"]["tls"] == {"mode": "off", "get_server_public_key": False}
     assert "lingering" not in plain["pymysql-1.2"]
     assert plain["pymysql-1.2"]["tls"] == {"mode": "off"}
+
+
+def test_at_postgresql_a_trial_is_named_by_its_number_in_names_of_one_length() -> None:
+    there = TERMS.model_copy(update={"product": "postgresql"})
+    names = [job_for(LEVELS, there, sequence=number).attributes for number in (0, 42, 123_456)]
+    assert names == [
+        {"application_name": f"tlstax {__version__} trial {digits}"}
+        for digits in ("000000", "000042", "123456")
+    ]

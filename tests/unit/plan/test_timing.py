@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fake_trials import whole_tax
+from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
 from tlstax.plan.timing import _shared_out, block_s, counted_s, overhead_s, trial_duration_s, window_s
 from tlstax.study import Level, Study, override
@@ -90,6 +91,9 @@ def test_windows_of_what_is_compared_are_alike() -> None:
         (STORM, 80 * 0.0015),
         ({**STORM, "tls": "off"}, 80 * 0.0005),
         ({**STORM, "rtt_ms": 40, "rounds": 3}, 24 * 0.0015 + 3 * 7 * 0.04),
+        # A copy more than is counted, each of ten thousand rows and twenty times its way.
+        ({"workload": "stream", "queries": 2}, 3 * (0.3 + 0.04)),
+        ({"workload": "stream", "queries": 2, "rtt_ms": 40}, 3 * (0.3 + 0.04 + 20 * 0.04)),
     ],
 )
 def test_so_many_operations_take_their_time(levels: dict[str, Level], seconds: float) -> None:
@@ -288,3 +292,62 @@ def test_what_is_counted_leaves_less_to_the_others() -> None:
     room_s = beside_s + len(timed) * (each_s + 9.0)
     long = study.model_copy(update={"budget_s": 20 * room_s})
     assert trial_duration_s(long, [*timed, *counted]) == pytest.approx(9.0)
+
+
+ANEW = TAX.model_copy(update={"new_processes": True})
+EACH_ANEW = TAX.model_copy(update={"new_processes": "trial"})
+ALONE_S = OVERHEAD_S + 10 * (0.07 - 0.047)
+"""What the same trials take beside their windows where none takes turns."""
+
+
+def test_new_processes_take_two_seconds_of_a_block_or_of_each_trial() -> None:
+    """Ten trials on one server, or on two."""
+    assert block_s(ANEW, cases(ANEW), 0.2) == pytest.approx(15 * 0.2 + OVERHEAD_S + 2.0)
+    assert block_s(EACH_ANEW, cases(EACH_ANEW), 0.5) == pytest.approx(10 * 0.5 + ALONE_S + 10 * 2.0)
+    of_two = override(ANEW, "server", ["mysql-9.7", "mariadb-11.8"])
+    own = TAX.model_copy(update={"factors": of_two.factors})
+    both = cases(of_two)
+    assert block_s(of_two, both, 0.2) == pytest.approx(block_s(own, both, 0.2) + 4.0)
+
+
+@pytest.mark.parametrize(("server", "started"), [(None, 10), ("mysql-9.7", 10), ("root@db:3306", 0)])
+def test_an_external_server_goes_on_as_it_is(server: str | None, started: int) -> None:
+    named = {} if server is None else {"server": server}
+    there = [case.model_copy(update={"levels": case.levels | named}) for case in cases(EACH_ANEW)]
+    assert block_s(EACH_ANEW, there, 0.5) == pytest.approx(10 * 0.5 + ALONE_S + 2.0 * started)
+
+
+def test_a_profiled_trial_of_a_process_of_its_own_waits_for_one_as_well() -> None:
+    for study, windows_s, beside_s, starts in ((ANEW, 7.5, OVERHEAD_S, 1), (EACH_ANEW, 5.0, ALONE_S, 20)):
+        profiled = study.model_copy(update={"profile": True})
+        assert block_s(profiled, cases(profiled), 0.5) == pytest.approx(
+            2 * (windows_s + beside_s) + 0.5 * 10 + 0.5 * windows_s + 2.0 * starts
+        )
+
+
+def test_a_process_that_nobody_has_used_is_measured_for_half_a_second_at_the_least() -> None:
+    plain: CaseLevels = KEPT | {"tls": "off"}
+    assert window_s(plain, 0.1, EACH_ANEW) == 0.5
+    assert window_s(plain, 0.7, EACH_ANEW) == 0.7
+    assert window_s(plain, 0.1, ANEW) == 0.1
+    assert window_s(RECONNECT | {"connections": 400, "tls": "off"}, 0.1, EACH_ANEW) == pytest.approx(1.2)
+
+
+@pytest.mark.parametrize(
+    ("study", "longest_s"),
+    [
+        (ANEW, 1.0),
+        (EACH_ANEW, 1.0),
+        (override(ANEW, "client", ["sysbench"]), 10.0),
+        (EACH_ANEW.model_copy(update={"schedule": OpenLoop(rate_per_s=100)}), 10.0),
+    ],
+)
+def test_where_processes_are_new_trials_last_a_second_of_any_budget(study: Study, longest_s: float) -> None:
+    assert budgeted(study, 1e6) == longest_s
+
+
+def test_of_a_budget_for_fewer_blocks_each_has_more() -> None:
+    few = TAX.model_copy(update={"maximum_blocks": 10})
+    assert budgeted(few, 30.0) == pytest.approx((30 / 10 - OVERHEAD_S) / 15, abs=1e-3)
+    many = TAX.model_copy(update={"maximum_blocks": 50})
+    assert budgeted(many, 60.0) == budgeted(TAX, 60.0)

@@ -8,7 +8,15 @@ import pytest
 
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
-from tlstax.plan.turns import DRIVER_S, KEPT_S, STORM_ROUND_S, lead_in, slice_s, takes_turns
+from tlstax.plan.turns import (
+    DRIVER_S,
+    KEPT_S,
+    STORM_ROUND_S,
+    lead_in,
+    slice_s,
+    takes_turns,
+    tell_full_load,
+)
 from tlstax.study import Study, load_study
 from tlstax.study.factors import CaseLevels
 
@@ -70,9 +78,12 @@ def test_a_storm_takes_turns_round_by_round_where_all_have_as_many_and_enough() 
     assert not takes_turns(CaseLevels.of({**storm, "rounds": 10}), compared)
 
 
-def test_an_open_loop_and_a_study_of_observers_do_not() -> None:
+def test_an_open_loop_processes_of_one_trial_and_a_study_of_observers_do_not() -> None:
     late = TAX.model_copy(update={"schedule": OpenLoop(rate_per_s=100.0)})
     assert not takes_turns(KEPT, late)
+    alone = TAX.model_copy(update={"new_processes": "trial"})
+    assert not takes_turns(KEPT, alone), "each trial has a process to itself"
+    assert takes_turns(KEPT, TAX.model_copy(update={"new_processes": True}))
     observers = Study.model_validate(
         {
             "name": "made-up",
@@ -95,9 +106,32 @@ def test_a_slice_is_as_long_as_its_slowest_case_needs() -> None:
     assert of(workload="reconnect") == pytest.approx(0.06)
     assert of(workload="reconnect", client="pymysql-1.1") == pytest.approx(0.2)
     assert of(workload="reconnect", client="pymysql-1.1", connections=1) == DRIVER_S
+    assert of(workload="session-20x100") == pytest.approx(4 * 0.0001 * 8 * 20)
+    assert of(workload="session-1x100") == pytest.approx(0.06)
+    assert of(workload="answer-100") == KEPT_S
     assert of(workload="insert") == pytest.approx(20 * (0.0008 + 0.004))
     assert of(workload="oltp-read-write") == pytest.approx(20 * (18 * 0.0008 + 0.004))
     assert of(workload="insert", slice_ms=50) == pytest.approx(0.05)
+
+
+def test_connections_that_read_many_authorities_need_longer_slices() -> None:
+    """Eight connections have four operations each in a slice, and read 0.15 ms for each authority."""
+
+    def of(**changed: Any) -> float:
+        return slice_s([KEPT | {"workload": "reconnect", **changed}])
+
+    assert of(trust=145) == pytest.approx(8 * 4 * 0.00015 * 145)
+    assert of(trust=12) == of(trust=1) == pytest.approx(8 * 0.0075)
+    assert of(trust=145, client="pymysql-1.1") == pytest.approx(8 * 4 * 0.00015 * 145)
+    assert slice_s([KEPT | {"trust": 145}]) == KEPT_S, "who keeps connections reads them once"
+
+
+def test_where_the_ends_of_slices_count_whatever_clients_tell_they_are_whole() -> None:
+    reconnect = KEPT | {"workload": "reconnect"}
+    assert slice_s([reconnect], whole=True) == pytest.approx(8 * 0.025)
+    assert slice_s([KEPT], whole=True) == KEPT_S
+    assert tell_full_load([KEPT, reconnect])
+    assert not tell_full_load([KEPT, reconnect | {"client": "pymysql-1.1"}])
 
 
 def test_what_begins_a_slice_is_left_out_where_the_client_can_tell() -> None:

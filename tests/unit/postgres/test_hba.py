@@ -10,6 +10,7 @@ import pytest
 
 from answering_database import AnsweringDatabase
 from tlstax.postgres import hba, server_facts
+from tlstax.postgres.database import PostgresDatabase
 from tlstax.postgres.hba import Client, Line
 from tlstax.sql.answers import Malformed
 from tlstax.sql.database import SqlError
@@ -21,11 +22,13 @@ MASKS = {
     "16": "255.255.0.0",
     "32": "255.255.255.255",
     "0": "0.0.0.0",  # noqa: S104 (a mask)
+    "10": "ffc0::",
+    "128": "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
 }
 
 
 def line(text: str) -> Line:
-    """As it stands in the file, with a network of IPv4 as "10.0.0.0/8"."""
+    """As it stands in the file, with a network as "10.0.0.0/8"."""
     kind, databases, users, where, method = text.split()
     address, _, bits = where.partition("/")
     return Line(kind, tuple(databases.split(",")), tuple(users.split(",")), address, MASKS[bits], method)
@@ -128,6 +131,19 @@ def test_which_networks_are_the_servers_is_known_of_its_own_machine_alone(
         ("host all all db.example md5; host all all db.example ldap", ["host md5"], False),
         ("host all all 127.0.0.1/32 trust; hostssl all all all md5", ["hostssl md5"], True),
         ("hostgssenc all all all gss", [], True),
+        ("host all all 0.0.0.0/0 md5; host all all all trust", ["host md5", "host trust"], False),
+        (
+            "host all all all md5; host all all fe80::/10 trust",
+            ["host md5", "host trust (behind other lines)"],
+            False,
+        ),
+        ("host all all fe80::/10 md5; host all all 10.0.0.0/8 trust", ["host md5", "host trust"], False),
+        ("host all all fe80::/10 md5; host all all all trust", ["host md5", "host trust"], False),
+        ("host all all ::1/128 trust; hostssl all all all md5", ["hostssl md5"], True),
+        ("hostssl all all all reject; hostnossl all all all reject; host all all all md5", [], True),
+        ("hostssl all all all md5; host all all all cert", ["hostnossl cert", "hostssl md5"], False),
+        ("host all bob all md5; host all ann,bob all ldap", ["host ldap", "host md5"], False),
+        ("host all ann,bob all md5; host all ann all ldap", ["host md5"], False),
     ],
 )
 def test_a_line_that_earlier_ones_are_before_lets_nobody_in(
@@ -154,6 +170,32 @@ def serving(text: str, *, version: int = 180004, error: str = "", who: object = 
             "::int": [(1,)],
         }
     )
+
+
+@pytest.mark.parametrize(
+    ("address", "method"),
+    [("fe80::1", "md5"), ("fec0::1", "reject"), ("10.1.2.3", "reject"), ("::1", "trust")],
+)
+def test_networks_of_ipv6_are_for_addresses_of_it(address: str, method: str) -> None:
+    of_both = lines("host all all fe80::/10 md5; host all all ::1/128 trust")
+    assert hba.method_for(of_both, replace(ANN, address=ip_address(address))) == method
+
+
+def test_lines_are_for_loopback_where_every_address_of_theirs_is() -> None:
+    own = [line(f"host all all {where} md5") for where in ("127.0.0.1/32", "::1/128")]
+    others = [
+        line(f"host all all {where} md5") for where in ("all", "10.0.0.0/8", "0.0.0.0/0", "samehost", "db")
+    ]
+    assert [one.is_for_loopback for one in (*own, *others)] == [True, True, False, False, False, False, False]
+
+
+def test_lines_that_no_connection_comes_as_far_as_are_told_and_refusals_are_not() -> None:
+    of_file = lines(
+        "local all all all trust; host all all all md5; host all all 10.0.0.0/8 trust; "
+        "hostssl shop all all cert; host all all all reject; host replication all all ldap"
+    )
+    assert [own.method for own in hba.behind(of_file)] == ["trust", "cert"]
+    assert [(kind, own.method) for kind, own in hba.reached(of_file)] == [("host", "md5"), ("host", "ldap")]
 
 
 @pytest.mark.parametrize(
@@ -192,6 +234,42 @@ def test_lines_are_read_in_their_order_and_a_name_is_set_against_an_expression(
 
 def test_before_16_a_slash_is_a_letter() -> None:
     assert server_facts.lets_in_clear(serving("host all /^an all md5", version=150018)) is False
+
+
+@pytest.mark.parametrize("encrypted", [True, False])
+def test_who_connects_is_known_with_its_roles_and_the_expressions_that_fit(encrypted: bool) -> None:
+    """Of each expression the server is asked with the name that it is for, and answers by what it finds."""
+
+    class Matching(AnsweringDatabase):
+        def rows(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+            found = super().rows(statement, values)
+            return [(int(values in {("ann", "^an"), ("shop", "^sh")}),)] if "~" in statement else found
+
+    who = ("ann", "shop", "10.1.2.3", 1, '["ann", "staff"]')
+    server = Matching({"server_version_num": [(160000,)], "session_user": [who]})
+    of_file = lines("host /^sh,/^an,shop /^an,/^sh,ann all md5")
+    assert hba.own_client(server, of_file, encrypted=encrypted) == Client(
+        user="ann",
+        database="shop",
+        address=ip_address("10.1.2.3"),
+        encrypted=encrypted,
+        roles=frozenset({"ann", "staff"}),
+        is_of_server=True,
+        fitting=frozenset({("/^an", "ann"), ("/^sh", "shop")}),
+    )
+
+
+def test_the_database_is_the_one_that_the_load_works_in() -> None:
+    """It is asked in another session, whose own database is not meant."""
+
+    class OfLoad(AnsweringDatabase, PostgresDatabase):
+        name = "shop"
+        apart = AnsweringDatabase(  # type: ignore[assignment]
+            {"server_version_num": [(150000,)], "shop": [("ann", "shop", "::1", 0, "[]")]}
+        )
+
+    client = hba.own_client(OfLoad({"server_version_num": [(150000,)]}), (), encrypted=False)
+    assert client == Client("ann", "shop", ip_address("::1"), encrypted=False)
 
 
 def test_of_who_came_over_a_socket_nothing_is_told() -> None:

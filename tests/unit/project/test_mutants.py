@@ -46,7 +46,7 @@ def test_every_module_is_judged_or_left_out_for_a_reason(run: ModuleType) -> Non
         if any(isinstance(node, ast.FunctionDef) for node in ast.walk(ast.parse(path.read_text())))
     }
     assert all(any(fnmatch(file, pattern) for file in modules) for pattern in left_out)
-    for file in modules:
+    for file in (*modules, *run.ALONE):
         is_left_out = any(fnmatch(file, pattern) for pattern in left_out)
         assert is_left_out or run.tests_of(file, CONFIGURED["judges"]), f"nothing judges {file}"
 
@@ -221,7 +221,8 @@ def test_files_are_found_by_any_path_and_all_but_those_left_out_by_none(run: Mod
         "plan/order.py",
     ]
     everything = run.chosen([], set())
-    assert {"checks/verdict.py", "stats/stats.py", "plan/jobs.py"} <= set(everything)
+    assert {"checks/verdict.py", "stats/stats.py", "plan/jobs.py", "postgres/hba.py"} <= set(everything)
+    assert run.chosen(["lab/tlstax/postgres/hba.py"], set()) == ["postgres/hba.py"]
     assert run.chosen([], {"plan/jobs.py"}) == [file for file in everything if file != "plan/jobs.py"]
     with pytest.raises(SystemExit, match=r"study/design\.py is no file of"):
         run.chosen(["lab/tlstax/study/design.py"], set())

@@ -20,13 +20,14 @@ from tlstax.stats.contrasts import (
     Twins,
     contrasts,
     counterpart,
+    group_counterpart,
     nearest,
     pooled_ratios,
     twins,
     without_ladder,
 )
 from tlstax.stats.series import Series
-from tlstax.study import Contrast, Level, load_study
+from tlstax.study import Case, Contrast, Level, load_study
 from tlstax.study.factors import CaseLevels
 from tlstax.topics.answer.document import document
 
@@ -505,3 +506,67 @@ def test_the_floor_of_a_ladder_comes_from_all_controls_of_its_workload() -> None
     assert {workload for workload, _ in floors} == {"point-select", "reconnect"}
     assert len(floors) == 2
     assert all(floor is not None and floor < 0.02 for _, floor in floors)
+
+
+OF_GROUPS = {
+    "workload": ("point-select", "reconnect"),
+    "connections": (1, 8),
+    "server": ("a", "b"),
+    "tls_library": ("old", "new"),
+    "client_tls_library": ("own", "other"),
+}
+FIRST: dict[str, Level] = {name: levels[0] for name, levels in OF_GROUPS.items()}
+
+
+def group(role: str = "baseline", **levels: Level) -> Case:
+    return Case.model_validate({"levels": {**FIRST, **levels}, "role": role})
+
+
+BASELINES = (
+    group(),
+    *(group(**{name: levels[1]}) for name, levels in OF_GROUPS.items()),
+    group(tls_library="new", client_tls_library="other"),
+)
+TREATMENT = group("treatment", tls="1.3")
+
+
+@pytest.mark.parametrize(
+    ("levels", "with_treatments", "without"),
+    [
+        ({}, {}, {}),
+        ({"tls_library": "new"}, {}, {}),
+        ({"client_tls_library": "other"}, {}, {}),
+        # The client's library comes first of the two.
+        (
+            {"tls_library": "new", "client_tls_library": "other"},
+            {"tls_library": "new"},
+            {"tls_library": "new"},
+        ),
+        ({"server": "b"}, {"server": "b"}, {}),
+        # Trials of another workload scatter otherwise, and of another number of connections.
+        ({"workload": "reconnect"}, {"workload": "reconnect"}, {"workload": "reconnect"}),
+        ({"connections": 8}, {"connections": 8}, {"connections": 8}),
+        ({"server": "b", "tls_library": "new"}, {"server": "b"}, {"server": "b"}),
+        # None differs in one library alone, but one in the server.
+        (
+            {"server": "b", "tls_library": "new", "client_tls_library": "other"},
+            {"server": "b", "tls_library": "new", "client_tls_library": "other"},
+            {"tls_library": "new", "client_tls_library": "other"},
+        ),
+    ],
+)
+def test_baselines_of_groups_are_set_against_those_over_the_first_library(
+    levels: dict[str, Level], with_treatments: dict[str, Level], without: dict[str, Level]
+) -> None:
+    study = STUDY.model_copy(update={"factors": OF_GROUPS})
+    own = group(**levels)
+    control = group("control", server="a", tls_library="new", workload="reconnect")
+    assert group_counterpart(own, (*BASELINES, control, TREATMENT), study) == group(**with_treatments)
+    assert group_counterpart(own, iter((*BASELINES, control)), study) == group(**without)
+
+
+def test_only_a_baseline_is_set_against_another() -> None:
+    study = STUDY.model_copy(update={"factors": OF_GROUPS})
+    new = group(tls_library="new")
+    assert group_counterpart(new, (group("control"), new), study) == new
+    assert group_counterpart(new, (new, group()), STUDY.model_copy(update={"factors": {}})) == new

@@ -8,7 +8,7 @@ import pytest
 
 from fake_trials import crashed, fake_record, fake_run, histogram, tax_truth
 from observed_windows import seconds, ticks, window
-from tlstax.contract import CpuTime, DriverTerms, OpenLoop, PhaseWire, WarmupSlice, Wire
+from tlstax.contract import CpuTime, DriverTerms, OpenLoop, PhaseWire, Streamed, WarmupSlice, Wire
 from tlstax.plan.order import cases
 from tlstax.records.trial import PathObservation, ServerCpu, StoredRun, Trial, TrialRecord
 from tlstax.records.window import CpuSlice, CpuTicks, ProcessUse, Window
@@ -18,8 +18,10 @@ from tlstax.stats.outcomes import (
     OVERVIEW_PHASES,
     Shares,
     Stretch,
+    asks_for_counts,
     groups,
     is_large,
+    is_of_load_client,
     outcome,
     outcomes,
     phases,
@@ -360,6 +362,18 @@ def test_phases_on_the_wire_are_told_each_time_that_they_occurred() -> None:
     assert phases_together(record.done, ("connect",)) is None
 
 
+@pytest.mark.parametrize(
+    ("crossed", "told"),
+    [(None, {"copy_bytes": 900.0}), (700, {"copy_bytes": 900.0, "copy_wire_bytes": 700.0})],
+)
+def test_a_copy_has_its_bytes_and_those_that_crossed_the_wire(
+    crossed: int | None, told: dict[str, float]
+) -> None:
+    copied = Streamed(copy_bytes=900, written=(900, 900), holds={}, received_bytes=crossed)
+    found = outcomes(done(record_of(), streamed=copied))
+    assert {name: value for name, value in found.items() if name.startswith("copy")} == told
+
+
 def test_percentiles_of_the_wanted_phases_alone() -> None:
     record = done(record_of(), histograms_ns={"operation": histogram(10.0, 99), "query": histogram(5.0, 99)})
     assert "query_p50_us" in outcomes(record)
@@ -588,3 +602,14 @@ def test_groups_are_what_the_cases_of_a_comparison_share() -> None:
 def test_a_dozen_groups_have_a_section_each(number: int, *, large: bool) -> None:
     assert is_large(study_of(number)) is large
     assert phases(study_of(number)) == (OVERVIEW_PHASES if large else None)
+
+
+def test_round_trips_are_asked_for_where_they_decide() -> None:
+    assert asks_for_counts(load_study("round-trips"))
+    assert not asks_for_counts(load_study("tax"))
+
+
+def test_load_clients_are_compared_where_the_least_is_one_of_them() -> None:
+    assert is_of_load_client(load_study("self-bench"))
+    assert not is_of_load_client(load_study("tax"))
+    assert not is_of_load_client(override(load_study("self-bench"), "client", ["engine", "sysbench"]))

@@ -168,8 +168,32 @@ def test_settings_that_cost_each_connection_are_advised_against() -> None:
     assert changes(found.model_copy(update={"word": word})) == {"lookup", "idle", "delay"}
     shared = redacted(made_advice(inspected=found.model_copy(update={"word": word}))).inspected.word
     assert shared.costly_settings == word.costly_settings
-    long = word.model_copy(update={"costly_settings": ("idle_session_timeout = 3600000 ms",)})
-    assert changes(found.model_copy(update={"word": long})) == set()
+
+
+@pytest.mark.parametrize(
+    ("setting", "change", "seen"),
+    [
+        (
+            "idle_session_timeout = 60000 ms",
+            "idle",
+            "sessions that are idle for 60 s are closed, and made anew",
+        ),
+        ("idle_session_timeout = 60001 ms", "idle", ""),
+        ("idle_session_timeout = 3600000 ms", "idle", ""),
+        ("idle_session_timeout = 0 ms", None, ""),
+        ("post_auth_delay = 2 s", "delay", "each connection waits (post_auth_delay = 2 s)"),
+        ("log_connections = on", None, ""),
+    ],
+)
+def test_each_setting_is_advised_against_where_it_costs_whoever_connects(
+    setting: str, change: str | None, seen: str
+) -> None:
+    found = server()
+    word = found.word.model_copy(update={"costly_settings": (setting,)})
+    own = ranked(found.model_copy(update={"word": word}))
+    assert set(own) - set(ranked(found)) == ({change} if change else set())
+    assert change is None or own[change].seen == seen
+    assert changes(found.model_copy(update={"word": word})) == ({change} if seen else set())
 
 
 def test_a_group_that_nobody_asks_for_by_name_is_the_servers_to_mend() -> None:
@@ -191,8 +215,9 @@ def test_direct_tls_is_for_who_is_far_and_reconnects() -> None:
     assert "direct" not in changes(server(far_us=999.0))
     assert "direct" not in ranked(server(far_us=5000.0, tls="1.2", versions=("1.2",)))
     assert "direct" not in ranked(server(far_us=5000.0, direct=False))
-    often, seldom = use(100.0, 2.0), use(0.9, 9.0, over_s=100.0)
-    assert "direct" in changes(server(far_us=5000.0, watched=often))
+    often, once, seldom = use(100.0, 2.0), use(1.0, 9.0, over_s=100.0), use(0.9, 9.0, over_s=100.0)
+    for watched in (often, once):
+        assert "direct" in changes(server(far_us=5000.0, watched=watched))
     assert not ranked(server(far_us=5000.0, watched=seldom))["direct"].seen
     assert ranked(server(far_us=20_000.0))["direct"].seen.startswith("clients here are 20 ms from it")
     assert ranked(server())["direct"].saving.round_trips == 1
@@ -207,6 +232,9 @@ def test_many_iterations_cost_the_client() -> None:
     text = advice_text(made_advice(changes=(own,)), width=200, colour=False)
     assert "about −38 ms of the client's CPU a connection, by OpenSSL's hashing here" in text
     assert not ranked(server(iterations=15_000))["login"].seen
+    assert ranked(server(iterations=15_001))["login"].seen == "each login hashes the password 15,001 times"
+    assert "login" in ranked(server(iterations=4_097))
+    assert "login" not in ranked(server(iterations=4_096))
     assert "login" not in ranked(server(iterations=None))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+import golden
 from fake_trials import Truth, fake_run, kept, untrue
 from tlstax.contract import Negotiated, TlsView
 from tlstax.records.trial import StoredRun, TrialRecord
@@ -17,7 +18,7 @@ from tlstax.study.changes import over_client_library
 from tlstax.topics.agreement import rows as agreement_rows
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.topic import Run
-from tlstax.topics.self_bench import ALONE, BESIDE, CLIENT_CPU, RATE, ratio_text, rows, sentences
+from tlstax.topics.self_bench import ALONE, BESIDE, CLIENT_CPU, RATE, TOPIC, ratio_text, rows, sentences
 
 STUDY = override(load_study("self-bench"), "connections", ["8"])
 CLIENT_US = {"engine": 15.0, "sysbench": 10.0, "pgbench": 12.0, "floor": 15.0}
@@ -216,3 +217,7 @@ def test_a_ratio_has_as_many_digits_as_it_needs(value: float, text: str) -> None
 def test_cells_differ_in_what_is_asked_and_in_nothing_else() -> None:
     cells = {case.without("client", "resumption") for case in STUDY.included()}
     assert len(cells) == 2 * 2 * 2, "two workloads, two TLS levels, slices and windows"
+
+
+def test_what_a_run_shows() -> None:
+    golden.check("self-bench", ran(), TOPIC)
