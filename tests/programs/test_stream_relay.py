@@ -12,7 +12,7 @@ ANSWER = b"x" * 3_000_000
 
 
 def serve(listening: socket.socket, times: int) -> None:
-    """Answer so many clients, each once it has said all."""
+    """Answer N clients, each once it has said all."""
     for _ in range(times):
         client, _ = listening.accept()
         with client:
@@ -34,16 +34,17 @@ def test_all_that_servers_send_is_passed_on_and_counted() -> None:
         server = threading.Thread(target=serve, args=(listening, 2), daemon=True)
         server.start()
         there = TcpEndpoint(host="127.0.0.1", port=listening.getsockname()[1])
-        with Relay(there, 30) as relay:
-            assert [asked(relay.endpoint) for _ in range(2)] == [len(ANSWER)] * 2
-            assert relay.received_bytes() == 2 * len(ANSWER)
+        relay = Relay(there, 30)
+        with relay.listening() as entry:
+            assert [asked(entry) for _ in range(2)] == [len(ANSWER)] * 2
+        assert relay.received_bytes == 2 * len(ANSWER)
         server.join(30)
 
 
 def test_a_server_that_is_not_there_ends_the_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         nobody = TcpEndpoint(host="127.0.0.1", port=closed.getsockname()[1])
-    with Relay(nobody, 30) as relay:
-        with socket.create_connection((relay.endpoint.host, relay.endpoint.port), 30) as client:
-            assert client.recv(1) == b""
-        assert relay.received_bytes() == 0
+    relay = Relay(nobody, 30)
+    with relay.listening() as entry, socket.create_connection((entry.host, entry.port), 30) as client:
+        assert client.recv(1) == b""
+    assert relay.received_bytes == 0

@@ -10,15 +10,14 @@ from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from tlstax.support.relaying import door, pass_on
 from tlstax.tools.probes.drivers.relays import (
     CLIENT_SSL,
     FULL_AUTHENTICATION,
     PATIENCE_S,
     REQUEST_PUBLIC_KEY,
-    door,
     framed,
     packet,
-    pass_on,
     public_pem,
     scramble_of,
     unmasked,

@@ -17,7 +17,8 @@ from tlstax.specimens import certificates
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.support.errors import TlstaxError
-from tlstax.tools.probes.drivers.relays import PATIENCE_S, door, pass_on
+from tlstax.support.relaying import door, pass_on
+from tlstax.tools.probes.drivers.relays import PATIENCE_S
 
 OTHER_ADDRESS = "127.0.0.2"
 """The server answers there too, and its certificate is not for it."""

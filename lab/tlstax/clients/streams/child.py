@@ -161,14 +161,14 @@ def looked_through(name: str, program: Sequence[str], job: Job, laboratory: Labo
     unpacks = job.compression != "off" and demand.TOOLS[name].unpacked is not None
     try:
         unpacked = _unpacked(name, program, job, laboratory) if unpacks else None
-        with Relay(endpoint, job.timeout_s) as relay:
-            by_relay = job.model_copy(update={"endpoint": relay.endpoint})
+        relay = Relay(endpoint, job.timeout_s)
+        with relay.listening() as entry:
+            by_relay = job.model_copy(update={"endpoint": entry})
             looked, written = _written(name, program, by_relay, laboratory, is_read=not unpacks)
-            received_bytes = relay.received_bytes()
     except Incomplete as incomplete:
         raise Failed(failure("rows_differ", "server", f"{name}: {incomplete}")) from None
     holds, length = unpacked or looked
-    return Before(1 + unpacks, holds, length, written, received_bytes)
+    return Before(1 + unpacks, holds, length, written, relay.received_bytes)
 
 
 def _unpacked(name: str, program: Sequence[str], job: Job, laboratory: Laboratory) -> Looked:

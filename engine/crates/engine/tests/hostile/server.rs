@@ -1,67 +1,39 @@
 //! A server by script: each connection is served by a function, in a thread of its own.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use tlstax_test_server::Listening;
 
 use crate::messages::{OK, greeting, packet};
 
-/// No script waits longer for a client that should have gone.
-const PATIENCE: Duration = Duration::from_secs(20);
 const COM_QUIT: u8 = 1;
 
 /// A server that runs until it is dropped.
 pub struct Server {
     pub address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _listening: Listening,
 }
 
 impl Server {
     /// Serves every connection by `script`; that a client hangs up ends the script.
     pub fn start(script: impl Fn(&mut Peer) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, script) = (Arc::clone(&stop), Arc::new(script));
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if stopped.load(Ordering::SeqCst) {
-                    return;
-                }
-                let mut peer = Peer::new(stream.unwrap());
-                let script = Arc::clone(&script);
-                std::thread::spawn(move || script(&mut peer));
-            }
+        let script = Arc::new(script);
+        let listening = Listening::start(move |stream| {
+            let mut peer = Peer::new(stream);
+            let script = Arc::clone(&script);
+            std::thread::spawn(move || script(&mut peer));
         });
         Self {
-            address,
-            stop,
-            thread: Some(thread),
+            address: listening.address,
+            _listening: listening,
         }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
-        let Some(thread) = self.thread.take() else {
-            return;
-        };
-        // Wakes the thread up from accept; where there is no file left for that, a moment later there is.
-        while !thread.is_finished() {
-            let _ = TcpStream::connect(self.address);
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let _ = thread.join();
     }
 }
 
@@ -75,8 +47,6 @@ pub struct Peer {
 
 impl Peer {
     fn new(stream: TcpStream) -> Self {
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self {
             bare: stream,
@@ -200,7 +170,7 @@ impl Peer {
         self.tls.as_mut().expect("TLS was started")
     }
 
-    /// Answers so many commands with OK, if the client does not hang up before.
+    /// Answers this many commands with OK, if the client does not hang up before.
     pub fn answer(&mut self, count: usize) -> io::Result<()> {
         for _ in 0..count {
             if self.read()?.1 == [COM_QUIT] {

@@ -1,11 +1,9 @@
 //! An echo server by rustls that tells what it negotiated, and servers that misbehave.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
@@ -16,10 +14,9 @@ use rustls::{
     HandshakeKind, NamedGroup, ProtocolVersion, RootCertStore, ServerConfig, ServerConnection,
     SupportedProtocolVersion,
 };
+use tlstax_test_server::{Listening, PATIENCE};
 
 use crate::certificates::{Authority, Identity};
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How the server keeps sessions.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,8 +76,7 @@ pub struct View {
 pub struct Server {
     pub address: SocketAddr,
     views: Receiver<View>,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _listening: Listening,
 }
 
 impl Server {
@@ -109,26 +105,11 @@ impl Server {
     }
 
     fn spawn(serve: impl Fn(TcpStream) + Send + 'static, views: Receiver<View>) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if stopped.load(Ordering::SeqCst) {
-                    return;
-                }
-                let stream = stream.unwrap();
-                stream.set_read_timeout(Some(PATIENCE)).unwrap();
-                stream.set_write_timeout(Some(PATIENCE)).unwrap();
-                serve(stream);
-            }
-        });
+        let listening = Listening::start(serve);
         Self {
-            address,
+            address: listening.address,
             views,
-            stop,
-            thread: Some(thread),
+            _listening: listening,
         }
     }
 
@@ -137,21 +118,6 @@ impl Server {
         self.views
             .recv_timeout(PATIENCE)
             .expect("the server saw no complete handshake")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
-        let Some(thread) = self.thread.take() else {
-            return;
-        };
-        // Wakes the thread up from accept; where there is no file left for that, a moment later there is.
-        while !thread.is_finished() {
-            let _ = TcpStream::connect(self.address);
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let _ = thread.join();
     }
 }
 

@@ -17,7 +17,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,37 +32,8 @@ from tlstax.records.capture import Frame
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.support.here import LOOPBACK
+from tlstax.support.relaying import door, pass_on
 from tlstax.tools.probes.drivers.probed import Gift, Trick
-
-
-@contextmanager
-def door(host: str, taken: Callable[[socket.socket], None], patience_s: float) -> Iterator[int]:
-    """The port at `host`, while connections there are `taken`, each in a thread of its own.
-
-    At the end each is waited for, `patience_s` at the most.
-    """
-    with socket.create_server((host, 0), backlog=64) as listener:
-        threads: list[threading.Thread] = []
-
-        def serve() -> None:
-            while True:
-                try:
-                    client, _ = listener.accept()
-                except OSError:
-                    return
-                thread = threading.Thread(target=taken, args=(client,), daemon=True)
-                threads.append(thread)
-                thread.start()
-
-        accepting = threading.Thread(target=serve, daemon=True)
-        accepting.start()
-        try:
-            yield int(listener.getsockname()[1])
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            for thread in (accepting, *threads):
-                thread.join(patience_s)
-
 
 CLIENT_SSL = 0x0800
 """In the greeting: there is TLS. In the client's first packet: it goes on with TLS ("SSLRequest")."""
@@ -106,22 +77,6 @@ def _after_scramble(greeting: bytes) -> int:
     return greeting.index(b"\0", 1) + 1 + 4 + 8 + 1
 
 
-def pass_on(driver: socket.socket, server: socket.socket) -> None:
-    """Carry bytes both ways until both have hung up, or one is silent for too long."""
-
-    def one_way(source: socket.socket, sink: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(1 << 16):
-                sink.sendall(data)
-        with suppress(OSError):
-            sink.shutdown(socket.SHUT_WR)
-
-    back = threading.Thread(target=one_way, args=(server, driver), daemon=True)
-    back.start()
-    one_way(driver, server)
-    back.join(PATIENCE_S)
-
-
 def packet(channel: socket.socket) -> tuple[int, bytes]:
     """The next packet: its number, and what is in it. EOFError where there is none."""
     header = exactly(channel, 4)
@@ -129,7 +84,7 @@ def packet(channel: socket.socket) -> tuple[int, bytes]:
 
 
 def exactly(channel: socket.socket, count: int) -> bytes:
-    """So many bytes. EOFError where there are fewer."""
+    """As many bytes as asked. EOFError where there are fewer."""
     data = b""
     while len(data) < count:
         more = channel.recv(count - len(data))

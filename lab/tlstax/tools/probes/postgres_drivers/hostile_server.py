@@ -35,8 +35,8 @@ from tlstax.postgres.scram import PLAIN, PLUS, end_point_of, keys, md5_proof
 from tlstax.records.capture import Frame, Sender
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.processes import NO_LOCALHOST
-from tlstax.tools.probes.drivers import relays
-from tlstax.tools.probes.drivers.relays import door, exactly
+from tlstax.support.relaying import door, pass_on
+from tlstax.tools.probes.drivers.relays import exactly
 from tlstax.tools.probes.postgres_drivers.adapter import STATEMENT
 from tlstax.tools.probes.postgres_drivers.document import Gift, Login, Over, Trick
 
@@ -148,7 +148,7 @@ class HostileServer:
             channel.settimeout(PATIENCE_S)
             if first:
                 channel.sendall(first)
-            relays.pass_on(driver, channel)
+            pass_on(driver, channel)
 
 
 class _Conversation:
