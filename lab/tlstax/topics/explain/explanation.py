@@ -105,7 +105,7 @@ def rows(run: Run) -> Iterator[Row]:
 
 def explanations(found: Iterable[Row], study: Study, run: str) -> tuple[Explanation, ...]:
     """The rows of several cases, each case by itself and in words, in their order."""
-    cases = grouped(found, lambda row: (*row.case.items(), "against", *row.baseline.items()))
+    cases = grouped(found, lambda row: (row.case, row.baseline))
     return tuple(_explanation(own, study, run) for own in cases.values())
 
 

@@ -179,11 +179,6 @@ class _Trial:
         word = self.found.word
         return not word.lets_in_clear if word.lets_in_clear is not None else bool(word.requires_tls)
 
-    @property
-    def newest(self) -> str:
-        """The newest version that the server takes; empty for none."""
-        return max(self.versions, key=VERSIONS.index, default="")
-
     def spoken(self, driver: KnownDriver) -> tuple[str, ...]:
         """The versions of TLS that a driver speaks with this server."""
         return self.known.versions_at(driver, self.found.word.version)
@@ -416,7 +411,7 @@ def _client_lines(
 
     What requires TLS and verifies the server is each driver's own word, as `advise` says it.
     """
-    newest = trial.newest
+    newest = max(trial.versions, key=VERSIONS.index, default="")
     has_rsa = any(exchange == RSA for exchange, _ in trial.kinds)
     if cause in {"plaintext", "certificate"}:
         for program in all_programs(trial.found.word.family):
