@@ -18,8 +18,7 @@ from tlstax.run.early_abort import unanswered
 from tlstax.stats.limits import Limits
 from tlstax.store import open_store
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.topics.compare.compare import compared, gated
-from tlstax.topics.compare.headers import is_same_thing
+from tlstax.topics.compare.compare import compared, gated, is_same_thing
 from tlstax.topics.compare.text import gate_text, sections
 from tlstax.topics.two_sides import gated_sides
 

@@ -261,50 +261,39 @@ class Own:
 def own_connection(access: ExternalAccess, watch_s: float, say: Callable[[str], None]) -> Own:
     """Log in and ask. UserMistake or MachineFault where that cannot be done.
 
-    A certificate that does not stand the check is no fault: what was shown until then is what is known. `say`
-    is told beforehand where more than one connection is needed.
+    A certificate that does not stand the check is no fault: what was shown until then is what is known. Where
+    a client left to itself is refused, older TLS is tried, of which `say` is told before; where that is not
+    agreed to either, nobody logs in, and what the server takes is left to the questions.
     """
-    seen = Handshake()
-    try:
-        return _asked(access, external_connection.connect(access, access.address.schema, seen=seen), watch_s)
-    except TlstaxError as fault:
-        if seen.is_unverified:
-            return _unverified(seen, fault)
-        if seen.failure is None:
-            raise
-        say(f"{fault.message}; older ways are tried, with {len(OLD_TLS)} more connections at most")
-        return _over_old_tls(access, watch_s, fault)
+    refused = ""
+    for tried, old_tls in enumerate((None, *OLD_TLS), start=1):
+        seen = Handshake()
+        try:
+            database = _connect(access, old_tls, seen)
+        except TlstaxError as fault:
+            if seen.is_unverified:
+                return replace(_unseen(seen), unverified=fault.sentence())
+            if seen.failure is None:
+                raise
+            if old_tls is None:
+                refused = fault.message
+                say(f"{refused}; older ways are tried, with {len(OLD_TLS)} more connections at most")
+            continue
+        own = _asked(access, database, watch_s)
+        return replace(own, connections=tried, old_tls=old_tls, refused=refused)
+    return replace(_unseen(seen), connections=1 + len(OLD_TLS), old_tls=RARE_CURVES, refused=refused)
 
 
 def login(access: ExternalAccess, own: Own) -> None:
     """Log in as before, and hang up: the server forgets the refusals before it. Raises TlstaxError."""
-    old = own.old_tls.context(access) if own.old_tls else None
-    external_connection.connect(access, access.address.schema, old_tls=old).close()
+    _connect(access, own.old_tls).close()
 
 
-def _over_old_tls(access: ExternalAccess, watch_s: float, fault: TlstaxError) -> Own:
-    """As `own_connection`, where a client left to itself was refused by this fault.
-
-    Where nothing is agreed to here, nobody logs in, and what the server takes is left to the questions.
-    """
-    for tried, old_tls in enumerate(OLD_TLS, start=2):
-        seen = Handshake()
-        try:
-            context = old_tls.context(access)
-            database = external_connection.connect(access, access.address.schema, old_tls=context, seen=seen)
-        except TlstaxError as error:
-            if seen.is_unverified:
-                return _unverified(seen, error)
-            if seen.failure is None:
-                raise
-            continue
-        own = _asked(access, database, watch_s)
-        return replace(own, connections=tried, old_tls=old_tls, refused=fault.message)
-    return replace(_unseen(seen), connections=1 + len(OLD_TLS), old_tls=RARE_CURVES, refused=fault.message)
-
-
-def _unverified(seen: Handshake, fault: TlstaxError) -> Own:
-    return replace(_unseen(seen), unverified=fault.sentence())
+def _connect(
+    access: ExternalAccess, old_tls: OldTls | None, seen: Handshake | None = None
+) -> GuardedDatabase:
+    context = old_tls.context(access) if old_tls is not None else None
+    return external_connection.connect(access, access.address.schema, old_tls=context, seen=seen)
 
 
 def _unseen(seen: Handshake) -> Own:

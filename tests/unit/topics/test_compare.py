@@ -28,9 +28,9 @@ from tlstax.topics.compare.compare import (
     change_between,
     compared,
     gated,
+    is_same_thing,
     scatter_of,
 )
-from tlstax.topics.compare.headers import is_same_thing
 from tlstax.topics.compare.text import gate_text, sections
 
 CPU = "server_cpu_us_per_op"

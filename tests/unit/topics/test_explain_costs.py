@@ -18,7 +18,6 @@ from tlstax.topics.explain.costs import (
     Costs,
     Noise,
     by_component,
-    common_blocks,
     cost_us,
     is_clear,
     mean,
@@ -274,8 +273,8 @@ def test_blocks_in_common_are_those_of_the_side_in_their_order() -> None:
         *(sampled(BASE, block, profile({SQL: 1})) for block in (3, 1, 0)),
     ]
     costs = Costs(run_of(*trials, study=STUDY))
-    assert common_blocks(costs.of(TLS), costs.of(BASE), "server") == [0, 3]
-    assert common_blocks(costs.of(TLS), costs.of(BASE), "client") == []
+    assert list(costs.stacks(TLS, BASE, "server")) == [0, 3]
+    assert list(costs.stacks(TLS, BASE, "client")) == []
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def fit_of(noise: np.random.Generator | None = None, sd: float = 0.0) -> Fit:
     for mix in mixes():
         luck = exp(noise.normal(0, sd)) if noise is not None else 1.0
         measured.append((parts_of(mix), cost_of(parts_of(mix)) * luck))
-    return fitted(measured, blocks=5, confidence=0.95)
+    return fitted(measured, blocks=5, confidence=0.95, study="components")
 
 
 def test_what_was_planted_is_found_to_the_last_digit() -> None:
@@ -97,11 +97,11 @@ def test_a_part_that_was_not_measured_is_not_known() -> None:
 def test_too_few_mixes_are_no_fit() -> None:
     few = [(parts_of(mix), cost_of(parts_of(mix))) for mix in mixes()[:5]]
     with pytest.raises(UserMistake, match="5 mixes") as caught:
-        fitted(few, blocks=5, confidence=0.95)
+        fitted(few, blocks=5, confidence=0.95, study="components")
     assert caught.value.remedy == "run `tlstax study run components` to its end"
     same = [(parts_of(mixes()[1]), 100.0)] * 20
     with pytest.raises(UserMistake, match="20 mixes"):
-        fitted(same, blocks=5, confidence=0.95)
+        fitted(same, blocks=5, confidence=0.95, study="components")
 
 
 def test_intervals_hold_as_often_as_they_promise() -> None:

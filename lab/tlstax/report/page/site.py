@@ -16,7 +16,7 @@ from tlstax.study.labels import full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.answer.headline import headline
-from tlstax.topics.compare.headers import is_same_machine
+from tlstax.topics.compare.compare import is_same_machine
 from tlstax.topics.core import facts, figures, outcome_names
 
 SERVER_CPU = "server_cpu_us_per_op"

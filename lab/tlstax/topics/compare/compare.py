@@ -1,6 +1,7 @@
 """Runs beside one another: the cases that both have, what changed in each, and if it keeps to a limit. Pure.
 
-By what factor a figure changed from one run to another, and how sure that is, is computed here too.
+What their headers say differently, and what makes comparing them unfair, is told here too, and by what factor
+a figure changed from one run to another, and how sure that is.
 Blocks of two runs have nothing in common, so the means of both scatter by themselves (Welch, 1947, Biometrika
 34, 28-35). What the blocks of a run share shows in none of its intervals: the luck of its processes, and what
 else the machine did in that minute. That is a level of chance above the blocks (random effects: Searle,
@@ -21,14 +22,14 @@ Analysis, section 2.6). The degrees of freedom of the whole are Welch's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import exp, sqrt
 from statistics import fmean, variance
 from typing import Any, NamedTuple
 
-from tlstax.records.trial import RunHeader, StoredRun
-from tlstax.results.document import GateResult, Measure, RunBeside, RunComparison
+from tlstax.records.trial import Machine, RunHeader, Specimen, StoredRun
+from tlstax.results.document import GateResult, HeaderChange, Measure, RunBeside, RunComparison
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.stats.contrasts import judge
@@ -36,16 +37,10 @@ from tlstax.stats.limits import CONFIDENCE, Limits, confidence_of_each, worst
 from tlstax.stats.outcomes import OUTCOMES
 from tlstax.stats.series import Logs, Series, series_of
 from tlstax.stats.stats import ALPHA_SHARE
-from tlstax.study import Case
+from tlstax.study import Case, Study
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
-from tlstax.topics.compare.headers import (
-    check_fair,
-    constant,
-    different,
-    is_same_machine,
-    is_same_thing,
-)
+from tlstax.support.text import as_ranges
 
 BETWEEN_RUNS: dict[Measure, float] = {"to the baseline": 0.05, "itself": 0.15}
 """The standard deviation of a figure's logarithm between runs of the same thing that is taken to be likely
@@ -338,3 +333,138 @@ def _key(case: Case, same_throughout: frozenset[str]) -> Key:
 
 def _hashable(value: object) -> object:
     return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
+
+
+Tell = Callable[[Machine], str]
+
+_MACHINE: dict[str, Tell] = {
+    "processor": lambda own: own.cpu_model,
+    "CPUs available": lambda own: str(own.cores),
+    "virtual machine": lambda own: own.virtualization or "",
+    "memory": lambda own: f"{own.memory_bytes / 2**30:.0f} GiB",
+}
+"""What makes a machine another one."""
+
+_KNOWN: dict[str, Tell] = {
+    **_MACHINE,
+    "kernel": lambda own: own.kernel,
+    "distribution": lambda own: own.distribution,
+    "microcode": lambda own: own.microcode or "",
+    "the server's CPUs": lambda own: as_ranges(own.server_cpus),
+    "the client's CPUs": lambda own: as_ranges(own.client_cpus),
+}
+"""All that is known of one: what may change on it too."""
+
+_LENGTH = "length of a trial"
+
+
+def is_same_machine(one: Machine, other: Machine) -> bool:
+    """Whether nothing that is known of them makes them two machines."""
+    return all(tell(one) == tell(other) for tell in _MACHINE.values())
+
+
+def different(before: RunHeader, after: RunHeader) -> tuple[HeaderChange, ...]:
+    """All that may bear on what was measured and is not the same in both."""
+    return tuple(
+        HeaderChange(what=what, before=old, after=new)
+        for what, old, new in (
+            *((what, tell(before.machine), tell(after.machine)) for what, tell in _KNOWN.items()),
+            *_specimens(before, after),
+            ("tlstax", before.tlstax_version, after.tlstax_version),
+            *_levels(before.study, after.study),
+            ("study", before.study.name, after.study.name),
+            (_LENGTH, f"{before.trial_duration_s:g} s", f"{after.trial_duration_s:g} s"),
+            ("external server", str(before.guest), str(after.guest)),
+        )
+        if old != new
+    )
+
+
+def is_same_thing(one: RunHeader, other: RunHeader) -> bool:
+    """Whether both set out to measure the same on the same machine, for however long.
+
+    How their figures differ is then by how much runs differ, and nothing else that is known.
+    """
+    if one.all_machines.keys() != other.all_machines.keys() or one.guest != other.guest:
+        return False
+    own = one.study
+    as_long = {"budget_s": own.budget_s, "precision": own.precision, "alike_within": own.alike_within}
+    if other.study.model_copy(update=as_long) != own:
+        return False
+    return all(own.what == _LENGTH for own in different(one, other))
+
+
+def check_fair(before: RunHeader, after: RunHeader) -> None:
+    """UserMistake where a difference between the runs would be that of their tables or plans."""
+    for header in (before, after):
+        if len(header.machines) > 1:
+            raise UserMistake(
+                f"run {header.run} was measured on {len(header.machines)} machines, and is no single thing "
+                "to compare",
+                remedy=f"`tlstax report {header.run}` compares its machines",
+            )
+    old, new = before.study, after.study
+    for what, *both in (
+        ("the baseline", _words(old.baseline), _words(new.baseline)),
+        ("the number of rows in a table", f"{old.rows:,}", f"{new.rows:,}"),
+        ("the schedule", str(old.schedule), str(new.schedule)),
+    ):
+        if both[0] != both[1]:
+            raise UserMistake(
+                f"runs {before.run} and {after.run} cannot be compared: {what} is {both[0]} in one and "
+                f"{both[1]} in the other",
+                remedy="measure one of them again as the other was",
+            )
+
+
+def _words(levels: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={level}" for name, level in sorted(levels.items()))
+
+
+def _specimens(before: RunHeader, after: RunHeader) -> Iterator[tuple[str, str, str]]:
+    """Versions by kind and name; of a kind with one in each, names and versions."""
+    for kind in dict.fromkeys(own.kind for own in (*before.specimens, *after.specimens)):
+        old = {own.name: own for own in before.specimens if own.kind == kind}
+        new = {own.name: own for own in after.specimens if own.kind == kind}
+        word = kind.replace("_", " ").replace("tls", "TLS")
+        if len(old) == len(new) == 1 and old.keys() != new.keys():
+            (one,), (other,) = old.values(), new.values()
+            yield word, _version(one), _version(other)
+            continue
+        for name in dict.fromkeys((*old, *new)):
+            yield f"{word} {name}", _version(old.get(name)), _version(new.get(name))
+            if name in old and name in new:
+                yield f"what {name} was made from", *_made_from(old[name], new[name])
+
+
+def _version(own: Specimen | None) -> str:
+    return "" if own is None else f"{own.name} {own.version}"
+
+
+def _made_from(before: Specimen, after: Specimen) -> tuple[str, str]:
+    """The packages that differ, of what has any; else the checksum of its file, shortened."""
+    if not before.packages and not after.packages:
+        return before.sha256[:16], after.sha256[:16]
+    names = sorted(before.packages.keys() | after.packages.keys())
+    other = [name for name in names if before.packages.get(name) != after.packages.get(name)]
+    words = [
+        ", ".join(f"{name} {own.packages[name]}" for name in other if name in own.packages)
+        for own in (before, after)
+    ]
+    return words[0], words[1]
+
+
+def _levels(before: Study, after: Study) -> Iterator[tuple[str, str, str]]:
+    """Factors that vary within neither run, and their levels; nothing for a run that leaves one as it is."""
+    old, new, same = before.levels_of(), after.levels_of(), constant(before, after)
+    for factor in dict.fromkeys((*old, *new)):
+        if factor in same:
+            own, other = (str(*levels.get(factor, ("",))) for levels in (old, new))
+            yield factor, own, other
+
+
+def constant(before: Study, after: Study) -> frozenset[str]:
+    """The factors of either study that have one level in each, or none."""
+    old, new = before.levels_of(), after.levels_of()
+    one = [{factor for factor, levels in own.items() if len(levels) == 1} for own in (old, new)]
+    return frozenset((one[0] - (new.keys() - one[1])) | (one[1] - (old.keys() - one[0])))

@@ -21,6 +21,7 @@ from tlstax.study import Case, Levels
 from tlstax.study.level_names import NO_FAULT, VARIANTS
 
 Thing = TypeVar("Thing", bound=Hashable)
+Seen = TypeVar("Seen")
 
 Place = tuple[Side, str]
 """A component on one side."""
@@ -70,28 +71,29 @@ class Costs:
 
     def total_costs(self, case: Case, baseline: Case) -> dict[int, tuple[float, float]]:
         """CPU time per operation of the case and of the baseline, block by block, unsampled."""
-        own, other = self.of(case), self.of(baseline)
+        trials = in_both(self.of(case).measured, self.of(baseline).measured)
         return {
             block: (cost, base)
-            for block in sorted(own.measured.keys() & other.measured)
-            if (cost := cost_us(own.measured[block])) and (base := cost_us(other.measured[block]))
+            for block, (own, other) in trials.items()
+            if (cost := cost_us(own)) and (base := cost_us(other))
         }
 
     def total_logs(self, case: Case, baseline: Case) -> dict[int, float]:
         """Ln of the ratio of the two: a slow block makes both dearer, whatever they cost."""
         return {block: log(cost / base) for block, (cost, base) in self.total_costs(case, baseline).items()}
 
+    def stacks(self, case: Case, baseline: Case, side: Side) -> dict[int, tuple[Stacks, Stacks]]:
+        """What the stacks of a side cost in case and baseline, in the blocks in which both were sampled."""
+        return in_both(self.of(case).stacks[side], self.of(baseline).stacks[side])
+
     def component_differences(self, case: Case, baseline: Case) -> dict[Place, dict[int, float]]:
         """The same by component; each component of a side has all blocks of that side."""
         pair = case.key(), baseline.key()
         if pair not in self._differences:
-            own, other = self.of(case), self.of(baseline)
             differences = self._differences[pair] = {}
             for side in SIDES:
-                rows = {
-                    block: tuple(by_component(sampled.stacks[side][block]) for sampled in (own, other))
-                    for block in common_blocks(own, other, side)
-                }
+                both = self.stacks(case, baseline, side)
+                rows = {block: tuple(map(by_component, own)) for block, own in both.items()}
                 for name in dict.fromkeys(name for row in rows.values() for costs in row for name in costs):
                     differences[side, name] = {
                         block: more.get(name, 0.0) - less.get(name, 0.0)
@@ -181,9 +183,9 @@ def by_component(stacks: Stacks) -> dict[str, float]:
     return summed((classifier().component(stack), us) for stack, us in stacks.items())
 
 
-def common_blocks(case: Sampled, baseline: Sampled, side: Side) -> list[int]:
-    """The blocks in which a side of both was sampled."""
-    return sorted(case.stacks[side].keys() & baseline.stacks[side].keys())
+def in_both(own: Mapping[int, Seen], other: Mapping[int, Seen]) -> dict[int, tuple[Seen, Seen]]:
+    """What is known of two cases in each block in which it is known of both, in the order of blocks."""
+    return {block: (own[block], other[block]) for block in sorted(own.keys() & other.keys())}
 
 
 def is_clear(difference: Interval, noise_us: float | None) -> bool:

@@ -30,7 +30,6 @@ from tlstax.topics.explain.costs import (
     Noise,
     Place,
     by_component,
-    common_blocks,
     is_clear,
     summed,
 )
@@ -82,16 +81,13 @@ def culprit(
     if leading is None:
         return None
     side, component = leading
-    own, other = costs.of(case), costs.of(baseline)
-    blocks = common_blocks(own, other, side)
-    extra = extra_stacks([own.stacks[side][b] for b in blocks], [other.stacks[side][b] for b in blocks])
-    base = mean_costs(other.stacks[side][b] for b in blocks)
-    frame = _deepest(extra, base, component)
+    both = costs.stacks(case, baseline, side)
+    own, other = zip(*both.values(), strict=True)
+    extra = extra_stacks(own, other)
+    frame = _deepest(extra, mean_costs(other), component)
     if frame is None:
         return None
-    through = {
-        b: _through(own.stacks[side][b], frame) - _through(other.stacks[side][b], frame) for b in blocks
-    }
+    through = {block: _through(own, frame) - _through(other, frame) for block, (own, other) in both.items()}
     amount = pooling.difference(through)
     share = amount.point / max(extra_us, amount.point)
     if share < LEAST_SHARE or not is_clear(amount, noise.by_place.get(leading) if noise else None):

@@ -28,7 +28,7 @@ from tlstax.topics.core import columns
 from tlstax.topics.core.columns import SIDE, Column
 from tlstax.topics.core.figures import ends
 from tlstax.topics.core.topic import Run
-from tlstax.topics.explain.costs import Costs, Noise, by_component, common_blocks, mean
+from tlstax.topics.explain.costs import Costs, Noise, by_component, in_both, mean
 from tlstax.topics.explain.culprit import culprit, extra_stacks, functions
 
 LEAST_BLOCKS = 2
@@ -105,7 +105,7 @@ def rows(run: Run) -> Iterator[Row]:
 
 def explanations(found: Iterable[Row], study: Study, run: str) -> tuple[Explanation, ...]:
     """The rows of several cases, each case by itself and in words, in their order."""
-    cases = grouped(found, lambda row: (*row.case.items(), "against", *row.baseline.items()))
+    cases = grouped(found, lambda row: (row.case, row.baseline))
     return tuple(_explanation(own, study, run) for own in cases.values())
 
 
@@ -181,8 +181,7 @@ def _hindrance(costs: Costs, case: Case, baseline: Case) -> tuple[str, str] | No
             f"{full_label(case, study)} is what the others are compared with",
             "name another case, or another --against",
         )
-    own, other = costs.of(case), costs.of(baseline)
-    blocks = max(len(common_blocks(own, other, side)) for side in SIDES)
+    blocks = max(len(costs.stacks(case, baseline, side)) for side in SIDES)
     if blocks >= LEAST_BLOCKS:
         return None
     number = "one block" if blocks else "no block"
@@ -199,8 +198,8 @@ def _rows(costs: Costs, case: Case, baseline: Case) -> tuple[Row, ...]:
     What an operation costs is a mean over blocks for the baseline, and that times the ratio of the two for
     the case; the extra is the difference of these, with the ratio's interval.
     """
-    study, own, other = costs.study, costs.of(case).measured, costs.of(baseline).measured
-    pair = _Pair(case, baseline, tuple((own[b], other[b]) for b in sorted(own.keys() & other.keys())))
+    study, trials = costs.study, in_both(costs.of(case).measured, costs.of(baseline).measured)
+    pair = _Pair(case, baseline, tuple(trials.values()))
     noise = costs.noise(case, baseline)
     floor = noise.floor if noise else None
     base_us = mean(base for _, base in costs.total_costs(case, baseline).values())
@@ -248,11 +247,9 @@ def _components(costs: Costs, pair: _Pair, noise: Noise | None) -> Iterator[Row]
     differences = costs.component_differences(pair.case, pair.baseline)
     parts: list[tuple[Row, list[Row]]] = []
     for side in SIDES:
-        own, other = costs.of(pair.case), costs.of(pair.baseline)
-        blocks = common_blocks(own, other, side)
-        cases, baselines = ([sampled.stacks[side][block] for block in blocks] for sampled in (own, other))
-        known = functions(extra_stacks(cases, baselines))
-        each, base = ([by_component(stacks) for stacks in sampled] for sampled in (cases, baselines))
+        both = costs.stacks(pair.case, pair.baseline, side).values()
+        known = functions(extra_stacks([own for own, _ in both], [other for _, other in both]))
+        each, base = ([by_component(stacks[place]) for stacks in both] for place in (0, 1))
         for name in component_order():
             if (side, name) not in differences:
                 continue
@@ -313,11 +310,10 @@ def _kernel_percents(costs: Costs, pair: _Pair) -> list[tuple[float, float]]:
     profiles = (record.profile for record in costs.stored.profiled)
     if any(profile is not None and not profile.kernel for profile in profiles):
         return []
-    own, other = (costs.of(one).stacks["server"] for one in (pair.case, pair.baseline))
     return [
-        (in_kernel_percent(own[block]), in_kernel_percent(other[block]))
-        for block in sorted(own.keys() & other.keys())
-        if sum(own[block].values()) and sum(other[block].values())
+        (in_kernel_percent(own), in_kernel_percent(other))
+        for own, other in costs.stacks(pair.case, pair.baseline, "server").values()
+        if sum(own.values()) and sum(other.values())
     ]
 
 

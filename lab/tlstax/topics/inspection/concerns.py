@@ -143,7 +143,7 @@ def concerns(  # noqa: PLR0913 (what is known of the server beside the document)
     words = words_of(found)
     said += [own for certificate in found.chain[:1] for own in _of_identity(certificate, host, words)]
     said += _of_chain(found.chain, words, is_verified=is_verified or bool(refused_certificate))
-    said += _of_programs(found, now)
+    said += _of_programs(found)
     if unverified_by and found.offers_tls:
         said.append(
             (
@@ -383,11 +383,16 @@ def _of_logins(found: InspectedServer) -> Iterator[Said]:
         )
 
 
-def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
+def certificate_has_ended(found: InspectedServer) -> bool:
+    """Whether the server's certificate was past its time when it was inspected."""
+    now = datetime.fromisoformat(found.at)
+    return any(datetime.fromisoformat(own.not_after) <= now for own in found.chain[:1])
+
+
+def _of_programs(found: InspectedServer) -> Iterator[Said]:
     """Who is connected over TLS although this certificate proves no server."""
-    ended = any(datetime.fromisoformat(own.not_after) <= now for own in found.chain[:1])
     blind = [own for own in found.inside.programs if own.tls and own.transport != "Socket"]
-    if not ended or not blind:
+    if not certificate_has_ended(found) or not blind:
         return
     number, names = _whose(blind)
     yield (

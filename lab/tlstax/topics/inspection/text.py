@@ -83,8 +83,10 @@ def _of_tls(found: InspectedServer) -> Iterator[tuple[str, str]]:
     yield "Versions", _taken(found.of("version"))
     yield "Cipher suites", _taken(found.of("suite"))
     yield "Key exchange", _taken(found.of("group"))
-    direct = found.of("direct")
-    yield ("Direct TLS", _accepted(direct[0])) if direct else ("Resumes", _taken(found.of("resumption")))
+    for direct in found.of("direct"):
+        yield "Direct TLS", "accepted" if direct.agreed else f"not accepted: {direct.why_not}"
+    if not found.of("direct"):
+        yield "Resumes", _taken(found.of("resumption"))
     if found.connect:
         whole, *phases = found.connect
         tls = "".join(
@@ -107,10 +109,6 @@ def _of_tls(found: InspectedServer) -> Iterator[tuple[str, str]]:
     if found.word.requires_tls is not None:
         of_account = ", and of this account from here refused" if found.word.lets_in_clear is False else ""
         yield "In the clear", "refused" if found.word.requires_tls else f"accepted{of_account}"
-
-
-def _accepted(asked: Asked) -> str:
-    return "accepted" if asked.agreed else f"not accepted: {asked.why_not}"
 
 
 def _use(use: Use) -> str:
@@ -277,7 +275,5 @@ def _mending(obstacle: Obstacle, server: Sequence[Step]) -> Iterator[RenderableT
 
 def _points(found: Iterable[tuple[str, str]]) -> RenderableType:
     """Points with what to do about each below it, both broken where their text begins."""
-    rows: list[tuple[str | Text, ...]] = []
-    for words, remedy in found:
-        rows += [("•", words), ("", styled(remedy, "dim"))] if remedy else [("•", words)]
+    rows = (row for words, remedy in found for row in (("•", words), ("", styled(remedy, "dim"))) if row[1])
     return aligned(("name", "words"), rows)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cache
 from importlib import resources
 from typing import Self
@@ -32,7 +31,7 @@ from tlstax.stats.remedies import Remedy, entry_for
 from tlstax.study.product import product_of
 from tlstax.study.tls_levels import group_name
 from tlstax.support.text import enumerated
-from tlstax.topics.inspection.concerns import is_for
+from tlstax.topics.inspection.concerns import certificate_has_ended, is_for
 from tlstax.topics.inspection.known_drivers import KnownDriver, KnownDrivers
 
 VERSIONS = ("TLS 1.0", "TLS 1.1", "TLS 1.2", "TLS 1.3")
@@ -180,17 +179,6 @@ class _Trial:
         word = self.found.word
         return not word.lets_in_clear if word.lets_in_clear is not None else bool(word.requires_tls)
 
-    @property
-    def newest(self) -> str:
-        """The newest version that the server takes; empty for none."""
-        return max(self.versions, key=VERSIONS.index, default="")
-
-    @property
-    def certificate_has_ended(self) -> bool:
-        """Whether the server's certificate is past its time."""
-        now = datetime.fromisoformat(self.found.at)
-        return any(datetime.fromisoformat(own.not_after) <= now for own in self.found.chain[:1])
-
     def spoken(self, driver: KnownDriver) -> tuple[str, ...]:
         """The versions of TLS that a driver speaks with this server."""
         return self.known.versions_at(driver, self.found.word.version)
@@ -231,7 +219,7 @@ class _Trial:
         by_password = login is not None and login.takes_unknown and "authority" in driver.verifies
         if by_password and not self.is_known_authority:
             # Whether one that has ended is taken then was not tried.
-            checked = UNKNOWN if self.certificate_has_ended else SUCCEEDS
+            checked = UNKNOWN if certificate_has_ended(self.found) else SUCCEEDS
         return _first(self.handshake(driver), checked, self._login(driver, is_encrypted=True))
 
     def agrees(self, driver: KnownDriver) -> bool:
@@ -313,7 +301,7 @@ class _Trial:
         if not self.found.chain or not verifies:
             return SUCCEEDS
         why = ""
-        if "expiry" in verifies and self.certificate_has_ended:
+        if "expiry" in verifies and certificate_has_ended(self.found):
             why = "and it has ended"
         elif "authority" in verifies and self.is_known_authority is False:
             why = "and do not know who signed it"
@@ -423,7 +411,7 @@ def _client_lines(
 
     What requires TLS and verifies the server is each driver's own word, as `advise` says it.
     """
-    newest = trial.newest
+    newest = max(trial.versions, key=VERSIONS.index, default="")
     has_rsa = any(exchange == RSA for exchange, _ in trial.kinds)
     if cause in {"plaintext", "certificate"}:
         for program in all_programs(trial.found.word.family):

@@ -106,9 +106,9 @@ class Fit:
         What is not explained of the parts that both have is the same in both; of those in which they differ
         it is another time, by their share.
         """
-        point, sd = self._point(_less(parts, instead))
-        half = hypot(sd, self._unexplained_of(parts, instead)) * self._reach
-        return self._at_any_speed(point, half)
+        less = _less(parts, instead)
+        point, sd = self._point(less)
+        return self._at_any_speed(point, hypot(sd, self._unexplained_of(less)) * self._reach)
 
     def saved_share(self, parts: Parts, instead: Parts) -> Interval:
         """The same as a share of what the mix costs: how fast a machine is makes no difference to it.
@@ -122,12 +122,11 @@ class Fit:
         share = saved / whole
         names = parts.keys() | less.keys()
         _, sd = self._point({name: less.get(name, 0.0) - share * parts.get(name, 0.0) for name in names})
-        half = hypot(sd, self._unexplained_of(parts, instead)) * self._reach / whole
+        half = hypot(sd, self._unexplained_of(less)) * self._reach / whole
         return self._interval(share, share - half, share + half)
 
-    def _unexplained_of(self, parts: Parts, instead: Parts) -> float:
+    def _unexplained_of(self, less: Parts) -> float:
         """What is not explained of the parts in which two mixes differ: in each of the two another time."""
-        less = _less(parts, instead)
         exchanged = [{name: amount for name, amount in less.items() if sign * amount > 0} for sign in (1, -1)]
         sizes = [self._point(own)[0] for own in exchanged if own]
         return self._scatter * sqrt(sum(size**2 for size in sizes))
@@ -169,7 +168,7 @@ def fitted(
     *,
     blocks: int,
     confidence: float,
-    study: str = STUDIES["mysql"],
+    study: str,
 ) -> Fit:
     """The costs of all parts that are in what was measured: mixes' parts, and what each of them cost.
 

@@ -136,7 +136,7 @@ def prediction(
             remedy="leave the distance out, or measure it: `tlstax study run bytes --set rtt_ms=20` does",
         )
     own = model.carrying(mix)
-    whole = _costs_of(own, parts_of(mix), _first_row(mix), rtt_ms)
+    whole = costs(model, mix, rtt_ms)
     rows = [*_cost_rows("connection", whole)]
     if connects_per_s is not None:
         rate = connects_per_s
