@@ -109,10 +109,10 @@ def with_ends(  # noqa: PLR0913 (a unit and another one behind the ends, by name
 
     Where there is no interval it is `alone` in the blocks that there are, or the figure where that is None.
     """
-    if found.low is None or found.high is None:
+    if found.between is None:
         (point,) = rounding(found.point)
         return f"{point}{unit}" if alone is None else f"{alone} in {without_scatter(found)} alone"
-    point, low, high = rounding(found.point, found.low, found.high)
+    point, low, high = rounding(found.point, *found.between)
     return f"{point}{unit} {set_ends(low, high, form, unit=last)}"
 
 

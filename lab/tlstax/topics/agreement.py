@@ -403,11 +403,11 @@ def _value_words(row: Row, *, of_reference: bool = False) -> str:
 def _interval_words(row: Row) -> str:
     """How far it is from the reference client: "+1.3 %, −0.4 to +3.0 % at 95 %"."""
     ratio = row.known
-    if ratio.low is None or ratio.high is None:
+    if ratio.between is None:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
     if not ratio.is_telling:
         return f"{signed_percent(ratio.point - 1)} in {counted(ratio.blocks, 'block')}, which are too few"
-    point, low, high = signed_alike(*map(per_cent, (ratio.point, ratio.low, ratio.high)))
+    point, low, high = signed_alike(*map(per_cent, (ratio.point, *ratio.between)))
     return f"{point} %, {low} to {high} % at {percent(ratio.confidence)}"
 
 

@@ -148,8 +148,8 @@ def _verdict(row: Row) -> str:
 def _sized(ratio: Interval) -> str:
     """The ratio as a factor, or where it is small as a change, with its interval."""
     is_many = max(ratio.point, 1 / ratio.point) >= MANY_TIMES
-    if is_many and ratio.low is not None and ratio.high is not None and ratio.is_telling:
-        point, low, high = alike(ratio.point, ratio.low, ratio.high)
+    if is_many and ratio.between and ratio.is_telling:
+        point, low, high = alike(ratio.point, *ratio.between)
         return f"{point}× ({low} to {high}×)"
     return change_words(ratio)
 

@@ -334,11 +334,12 @@ def _beyond(ratio: Interval, claimed: float) -> Interval:
 
 def _alike(ratio: Interval, by: float) -> Outcome:
     """Alike is shown, and not just unlike not shown: the whole interval lies within the allowed factor."""
-    if ratio.low is None or ratio.high is None:
+    if ratio.between is None:
         return "inconclusive"
-    if 1 / by < ratio.low and ratio.high < by:
+    low, high = ratio.between
+    if 1 / by < low and high < by:
         return "held"
-    return "opposite" if ratio.low >= by or ratio.high <= 1 / by else "inconclusive"
+    return "opposite" if low >= by or high <= 1 / by else "inconclusive"
 
 
 def _equivalent(ratio: Interval, within: float, floor: Floor) -> Outcome:
@@ -352,9 +353,10 @@ def _equivalent(ratio: Interval, within: float, floor: Floor) -> Outcome:
 
 def _no_worse(ratio: Interval, within: float, floor: Floor, *, lower_is_better: bool) -> Outcome:
     """Whether it is ruled out that the first is worse by as much as counts: a test of non-inferiority."""
-    if ratio.low is None or ratio.high is None or _hides(floor, within):
+    if ratio.between is None or _hides(floor, within):
         return "inconclusive"
-    shown = ratio.high < within if lower_is_better else ratio.low > 1 / within
+    low, high = ratio.between
+    shown = high < within if lower_is_better else low > 1 / within
     return "held" if shown else "inconclusive"
 
 

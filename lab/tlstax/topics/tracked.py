@@ -135,8 +135,8 @@ def bencher(study: str, figures: Sequence[Row]) -> str:
         name = row.outcome.replace("_", "-") + ("-ratio" if row.of == "ratio" else "")
         interval = row.known
         metric = {"value": rounded(interval.point)}
-        if interval.low is not None and interval.high is not None:
-            metric |= {"lower_value": rounded(interval.low), "upper_value": rounded(interval.high)}
+        if interval.between:
+            metric |= zip(("lower_value", "upper_value"), map(rounded, interval.between), strict=True)
         cases.setdefault(f"{study}: {row.label}", {})[name] = metric
     return as_json(cases)
 
@@ -167,8 +167,8 @@ def _entry(stored: StoredRun, row: Row) -> dict[str, Any]:
         "value": rounded(interval.point),
         "unit": "×" if is_ratio else WORDS_OF_UNITS.get(row.unit, row.unit),
     }
-    if interval.low is not None and interval.high is not None:
-        ends = f"{rounded(interval.low):g} to {rounded(interval.high):g}"
+    if interval.between:
+        ends = " to ".join(f"{rounded(end):g}" for end in interval.between)
         entry["range"] = f"{ends} at {percent(interval.confidence)}"
     return {**entry, "extra": _extra(stored, row)}
 

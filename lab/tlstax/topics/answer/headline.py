@@ -221,13 +221,13 @@ def _difference(finding: Finding, within: float) -> str:
     ratio = finding.ratio
     if finding.judgement == "alike":
         return f"{_what(finding)} {verdict_words('alike', within)} ({_evidence(finding)})"
-    if finding.judgement == "inconclusive" or ratio.low is None or ratio.high is None:
+    if finding.judgement == "inconclusive" or ratio.between is None:
         wait = f"; about {duration(finding.more_s)} more would tell" if finding.more_s is not None else ""
         return f"inconclusive in {_what(finding)}: {_why(finding, within)}{wait}"
     is_more, of_rate = ratio.point > 1, finding.outcome == "ops_per_s"
     is_many = max(ratio.point, 1 / ratio.point) >= MANY_TIMES
     unit, sign = "×" if is_many else " %", 1 if is_more else -1
-    ends = (ratio.point, ratio.low, ratio.high) if is_more else (ratio.point, ratio.high, ratio.low)
+    ends = (ratio.point, *ratio.between[::sign])
     size, start, end = alike(*(value**sign if is_many else sign * per_cent(value) for value in ends))
     words = WAYS[is_many, of_rate][0 if is_more else 1]
     sure = set_ends(start, end, unit=f"{unit} at {percent(ratio.confidence)}")
@@ -254,9 +254,9 @@ def _why(finding: Finding, within: float) -> str:
 def _evidence(finding: Finding) -> str:
     """The interval, and the noise floor where it is known: "−0.4 to +1.2 % at 95 %, noise floor 1.1 %"."""
     ratio = finding.ratio
-    if ratio.low is None or ratio.high is None:
+    if ratio.between is None:
         return f"{signed_percent(ratio.point - 1)} in {without_scatter(ratio)} alone"
-    start, end = signed_alike(per_cent(ratio.low), per_cent(ratio.high))
+    start, end = signed_alike(*map(per_cent, ratio.between))
     floor = f", noise floor {percent(finding.noise_floor)}" if finding.noise_floor is not None else ""
     return f"{start} to {end} % at {percent(ratio.confidence)}{floor}"
 

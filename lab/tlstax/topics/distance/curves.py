@@ -261,9 +261,8 @@ def measured_round_trips_ms(records: Iterable[TrialRecord]) -> dict[float, float
 
 def trend(found: Interval, nothing: float) -> Trend:
     """Whether what should be `nothing` if distance did not matter differs from it."""
-    if found.low is None or found.high is None or found.low <= nothing <= found.high:
-        return "inconclusive"
-    return "grows" if found.point > nothing else "shrinks"
+    trends: tuple[Trend, ...] = ("inconclusive", "grows", "shrinks")
+    return trends[found.side_of(nothing)]
 
 
 def _steps(series: Series) -> Iterator[Steps]:

@@ -75,8 +75,7 @@ def answer_to(known: Interval, floor: float | None, *, published: float, is_rati
     is_seen = is_different(known, floor) if is_ratio else known.excludes_zero and abs(known.point) > least
     if is_seen:
         return "right" if (known.point > none) == (published > none) else "wrong"
-    may_be_true = known.low is None or known.high is None or known.low <= published <= known.high
-    return "inconclusive" if size <= least or may_be_true else "wrong"
+    return "wrong" if size > least and known.side_of(published) else "inconclusive"
 
 
 def _judged(
