@@ -42,16 +42,17 @@ from tlstax.support.text import counted
 from tlstax.topics import hello_retry, round_trips, statements
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import charts as parts
-from tlstax.topics.core import facts, figures, outcome_names, palette
+from tlstax.topics.core import facts, figures, outcome_names
 from tlstax.topics.core.charts import (
     NARROW,
     Line,
     Panel,
     Point,
     Spec,
-    Style,
     at_one_width,
     layer,
+    level_style,
+    nominal,
     quantitative,
 )
 from tlstax.topics.core.section import (
@@ -398,7 +399,7 @@ def _ladders(run: Series, outcome: str) -> list[Charts]:
 def _climb(run: Series, at: Sequence[CaseLevels], outcome: str, place: int) -> Line:
     label = ", ".join(filter(None, (library_label(at[0]), certificate_label(at[0])))) or "as it is"
     steps = [step for levels in at if (step := _step(run, levels, outcome, label)) is not None]
-    style = Style(label, palette.level_ink(place).light, palette.level_shape(place))
+    style = level_style(label, place, shape=0)
     return Line(style, tuple(sorted(steps, key=lambda step: step.x)))
 
 
@@ -452,8 +453,7 @@ def _names(climbs: Sequence[Line], end: float, highest: float, x: Spec, y: Spec)
         {"x": end, "y": height, **asdict(climb.style)} for climb, height in zip(names, heights, strict=True)
     ]
     mark = {"type": "text", "align": "left", "dx": 5, "fontSize": parts.FONT_SIZE, "fontWeight": 600}
-    text = {"field": "label", "type": "nominal"}
-    return [layer(values, mark, x=x, y=y, text=text, color=parts.OWN_COLOUR)]
+    return [layer(values, mark, x=x, y=y, text=nominal("label"), color=parts.OWN_COLOUR)]
 
 
 def apart(heights: Sequence[float], gap: float, highest: float) -> list[float]:

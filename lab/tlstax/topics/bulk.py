@@ -28,14 +28,8 @@ from tlstax.study.workloads.sized import Inserted, Rows, Sent
 from tlstax.support.grouping import grouped
 from tlstax.support.text import with_commas
 from tlstax.topics.core import charts as parts
-from tlstax.topics.core import figures, palette
-from tlstax.topics.core.charts import (
-    Line,
-    Point,
-    Style,
-    curves_panel,
-    quantitative,
-)
+from tlstax.topics.core import figures
+from tlstax.topics.core.charts import Line, Point, curves_panel, level_style, quantitative
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.outcome_names import MIB, MIB_PER_S, OF_A_MIB
 from tlstax.topics.core.section import Charts, Items, OnPage, Roomy, Section, Words
@@ -440,8 +434,7 @@ def _lines(curves: Sequence[Curve], outcome: str, times: float, said: Callable[[
             for size, known in curve.by_size(outcome).items()
         )
         if points:
-            ink = palette.level_ink(place).light
-            lines.append(Line(Style(curve.label, ink, palette.level_shape(place + 1)), points))
+            lines.append(Line(level_style(curve.label, place), points))
     return lines
 
 

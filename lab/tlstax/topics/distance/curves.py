@@ -28,7 +28,7 @@ from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, some_of, with_commas
 from tlstax.topics.core import charts as parts
 from tlstax.topics.core import columns, figures, palette
-from tlstax.topics.core.charts import Line, Panel, Point, Style, curves_panel, quantitative
+from tlstax.topics.core.charts import Line, Panel, Point, Style, curves_panel, level_style, quantitative
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Block, Charts, Claim, Claims, Folded, Items, OnPage, Roomy, Section
 from tlstax.topics.core.table import INDENT, Cell, Table
@@ -529,10 +529,7 @@ def _charts(title: str, curves: Sequence[Curve]) -> Charts:
     Plaintext's times are those beside the treatment with most distances.
     """
     longest = max(curves, key=lambda curve: len(curve.points))
-    styles = [
-        Style(curve.label, palette.level_ink(place).light, palette.level_shape(place + 1))
-        for place, curve in enumerate(curves)
-    ]
+    styles = [level_style(curve.label, place) for place, curve in enumerate(curves)]
     both = list(zip(curves, styles, strict=True))
     plaintext = Style("plaintext", palette.BASELINE.light, palette.level_shape(0))
     times = [

@@ -36,6 +36,7 @@ from tlstax.topics.core.charts import (
     Style,
     at_both_widths,
     at_one_width,
+    level_style,
     quantitative,
 )
 from tlstax.topics.core.figures import NOTHING
@@ -359,13 +360,13 @@ DRAWN: ProcessorColumn = "system"
 HEIGHT = 150
 
 
-def load_chart(lines: Sequence[Line], *, highest: float, width: int = NARROW) -> Spec:
+def load_chart(lines: Sequence[Line], *, highest: float) -> Spec:
     """A line with dots for each side over the time since the window began, from nothing to `highest`."""
     end_s = max((point.x for line in lines for point in line.points), default=1.0)
     x = quantitative("x", {"domain": [0, end_s]}, title="seconds", tickCount=6, grid=False)
     y = quantitative("y", {"domain": [0, highest]}, title=f"%{DRAWN}", tickCount=4)
     layers = charts.lines_and_dots(charts.points_of(lines), x, y, size=32, may_be_hollow=True)
-    return charts.finished(layers, width, HEIGHT)
+    return charts.finished(layers, NARROW, HEIGHT)
 
 
 def load_panels(table: ProcessorTable, view: View) -> Iterator[Panel]:
@@ -389,10 +390,8 @@ def load_panels(table: ProcessorTable, view: View) -> Iterator[Panel]:
 def side_styles(sides: Sequence[Column]) -> dict[str, Style]:
     """How each side is drawn, the first one as baselines are."""
     first, *others = (side.name for side in sides)
-    styles = {first: Style(first, palette.BASELINE.light, "circle")}
-    for place, name in enumerate(others):
-        styles[name] = Style(name, palette.level_ink(place).light, palette.level_shape(place + 1))
-    return styles
+    treated = {name: level_style(name, place) for place, name in enumerate(others)}
+    return {first: Style(first, palette.BASELINE.light, "circle"), **treated}
 
 
 def bar_panels(table: TimeTable, view: View) -> Iterator[Panel]:
@@ -475,17 +474,11 @@ def _ratio_marks(
             if side.ratio is not None:
                 bad = sides[0].mark or side.mark
                 label = f"{key}{f' {side.side}' if several else ''}{f', {bad}' if bad else ''}"
-                ink, shape = palette.level_ink(place).light, palette.level_shape(place)
-                yield _ratio_mark(line, Style(label, ink, shape, hollow=bool(bad)), side.ratio, bad)
+                style = level_style(label, place, shape=0, hollow=bool(bad))
+                yield _ratio_mark(line, style, side.ratio, bad)
 
 
 def _ratio_mark(line: TimeRow, style: Style, ratio: Interval, bad: str) -> RatioMark:
-    words, (low, high) = change_words(ratio), ratio.ends
-    return RatioMark(
-        style=style,
-        point=ratio.point,
-        low=low,
-        high=high,
-        text=words.partition(" [")[0],
-        description=f"{line.label}, {style.label}: {words}{f', {bad}' if bad else ''}",
-    )
+    words = change_words(ratio)
+    said = f"{line.label}, {style.label}: {words}{f', {bad}' if bad else ''}"
+    return RatioMark.of(style, ratio, words.partition(" [")[0], said)
