@@ -125,10 +125,14 @@ class Told(Frozen):
         )
 
 
-class ToldOfRun(Frozen):
-    """What a command tells of one topic of a run: `explain`, of one that counted locks, who takes more."""
+class Document(Frozen):
+    """A document that is printed as JSON: what is the version of its form here is `schema` there."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+
+class ToldOfRun(Document):
+    """What a command tells of one topic of a run: `explain`, of one that counted locks, who takes more."""
 
     schema_version: Literal[2] = Field(default=2, alias="schema")
     run: str

@@ -269,7 +269,7 @@ def contrasts(series: Series) -> Iterator[Row]:
                     role="contrast",
                     outcome=outcome,
                     unit=UNITS[outcome],
-                    case=dict(case.levels),
+                    case=case.levels,
                     baseline=other,
                     value=stats.beside(baseline_value, interval, own),
                     baseline_value=baseline_value,

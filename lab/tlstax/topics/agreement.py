@@ -230,7 +230,7 @@ class _Comparison:
 
     def _row(self, levels: CaseLevels, **known: Any) -> Row:
         label = _case_words(levels, self.series.study)
-        return Row(label=label, case=dict(levels), baseline=dict(self.reference), **known)
+        return Row(label=label, case=levels, baseline=self.reference, **known)
 
     def _beside(self, levels: CaseLevels, floor: float | None) -> Row | None:
         own, others = self._logs(levels), self._logs(self.reference)

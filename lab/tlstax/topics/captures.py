@@ -74,9 +74,7 @@ def rows(run: Run) -> Iterator[Row]:
     for case in cases(run.study) if run.study.capture else ():
         if case.role != "control" and case.key() not in could:
             why = (_why_not(case.levels),)
-            yield Row(
-                role=NOT_CAPTURED, label=full_label(case, run.study), case=dict(case.levels), caveats=why
-            )
+            yield Row(role=NOT_CAPTURED, label=full_label(case, run.study), case=case.levels, caveats=why)
 
 
 def _captured(stored: StoredRun) -> list[TrialRecord]:
@@ -108,7 +106,7 @@ def _case(record: TrialRecord, study: Study) -> Iterator[Row]:
     of_case = Row(
         role=CAPTURED,
         label=label(case, study),
-        case=dict(case.levels),
+        case=case.levels,
         blocks=1,
         judgement=record.verdict.value,
         negotiated=_agreed_words(numbers, agreed.values()),
@@ -184,7 +182,7 @@ def _first_bytes(record: TrialRecord, capture: Capture, study: Study) -> FirstBy
     in_window = () if shown and shown.in_window else capture.window_frames[:MOST_FRAMES]
     group, name = group_label(levels, study), label(record.trial.case, study)
     return FirstBytes(
-        case=dict(levels),
+        case=levels,
         label=f"{name} ({group})" if group else name,
         offered=handshakes[0].hello if handshakes else None,
         is_direct=shown is not None and shown.is_direct,

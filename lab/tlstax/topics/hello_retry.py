@@ -146,7 +146,7 @@ def rows(run: Run) -> Iterator[Row]:
                 role=NOT_NEEDED,
                 outcome="handshakes",
                 unit="1",
-                case=dict(levels),
+                case=levels,
                 value=own.made,
                 more={SERVER: own.server},
             )
@@ -282,7 +282,7 @@ def _retried_case(series: Series, own: _Seen, avoiding: Iterable[tuple[Avoider, 
         outcome="handshakes_retried",
         unit="1",
         label=offered_words(levels.get(GROUP, "default")),
-        case=dict(levels),
+        case=levels,
         value=own.retried,
         baseline_value=own.made,
         more={
@@ -297,7 +297,7 @@ def _retried_case(series: Series, own: _Seen, avoiding: Iterable[tuple[Avoider, 
         offered = offered_words(other.case.levels.get(GROUP, "default"))
         avoided = {
             "role": AVOIDED,
-            "baseline": dict(other.case.levels),
+            "baseline": other.case.levels,
             "baseline_value": float(other.retried),
             "label": f"{VARIANT_WORDS[GROUPS_LIFTED]}, {offered}" if by == "server" else offered,
             "more": {PLACE: retried.more[PLACE], BY: by, AGREED: other.group},

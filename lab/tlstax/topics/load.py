@@ -123,7 +123,7 @@ def _busy(label: str, trials: Sequence[tuple[TrialRecord, Load]], cpus: int) -> 
         outcome="busy",
         unit=SHARE_OF_TIME,
         label=label,
-        case=dict(trials[0][0].trial.case.levels),
+        case=trials[0][0].trial.case.levels,
         value=clients,
         baseline_value=server,
         judgement=limit,

@@ -17,7 +17,7 @@ from tlstax.results.rows import Row, RowSet, Told, by_case
 from tlstax.stats.outcomes import outcome
 from tlstax.stats.stats import geometric_mean
 from tlstax.stats.wording import FAULT, MINUS, capitalised, case_label
-from tlstax.study import Case, Levels, Study
+from tlstax.study import Case, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
@@ -90,7 +90,7 @@ def _named(record: TrialRecord, study: Study) -> CaseLevels:
 
 
 def _case(
-    levels: Levels,
+    levels: CaseLevels,
     study: Study,
     records: Sequence[TrialRecord],
     not_counted: Sequence[TrialRecord],
@@ -109,7 +109,7 @@ def _case(
         outcome=IN_ALL[side],
         unit="1",
         label=label,
-        case=dict(levels),
+        case=levels,
         value=sum(map(_locks, counts)) / operations if operations else 0.0,
         more={
             TRIALS.name: len(counts),
@@ -125,7 +125,7 @@ def _case(
             outcome=f"{library}: {function}: {call}",
             unit="1",
             label=label,
-            case=dict(levels),
+            case=levels,
             value=calls / operations,
             more={
                 CALL: call,

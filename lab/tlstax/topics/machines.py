@@ -67,7 +67,7 @@ def rows(run: Run) -> Iterator[Row]:
             "outcome": estimate.outcome,
             "unit": UNITS[estimate.outcome],
             "case": finding_levels(case),
-            "baseline": dict(estimate.comparison.baseline.levels),
+            "baseline": estimate.comparison.baseline.levels,
             "label": full_label(case, run.study),
             "of": "ratio",
         }

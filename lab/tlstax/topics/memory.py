@@ -240,7 +240,7 @@ def _served(records: Sequence[TrialRecord], study: Study, subject: str) -> Itera
                 outcome=name,
                 unit=unit,
                 label=label_levels(dict(_kind(own[0], study)), study),
-                case=dict(own[0].trial.case.levels),
+                case=own[0].trial.case.levels,
                 value=fmean(values),
                 blocks=len(values),
                 more={GROUP.name: subject},

@@ -85,7 +85,7 @@ def _case(case: Case, records: Sequence[TrialRecord], study: Study) -> Iterator[
     shared = {name: level for name, level in study.group_of(case.levels).items() if name in varied}
     of_case = Row(
         label=_label(case, study),
-        case=dict(case.levels),
+        case=case.levels,
         blocks=len(records),
         negotiated=negotiated(records),
         more={GROUP.name: group_label(shared, study)},

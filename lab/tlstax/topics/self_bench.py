@@ -79,7 +79,7 @@ def _alone(series: Series, engines: Iterable[CaseLevels], outcome: str) -> Itera
                 outcome=outcome,
                 unit=UNITS[outcome],
                 label=_label(engine),
-                case=dict(engine),
+                case=engine,
                 interval=value,
             )
             return
@@ -101,8 +101,8 @@ def _beside(series: Series, engine: CaseLevels, outcome: str) -> Iterator[Row]:
             outcome=outcome,
             unit=UNITS[outcome],
             label=_label(engine),
-            case=dict(engine),
-            baseline=dict(other),
+            case=engine,
+            baseline=other,
             value=own,
             baseline_value=others,
             interval=ratio,

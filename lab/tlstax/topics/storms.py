@@ -66,7 +66,7 @@ def _storm(estimate: Estimate, run: Run) -> Iterator[Row]:
         unit="1/s",
         label=label(case, study),
         case=finding_levels(case),
-        baseline={} if ratio is None else dict(estimate.comparison.baseline.levels),
+        baseline={} if ratio is None else estimate.comparison.baseline.levels,
         value=fmean(rates),
         interval=ratio,
         of="ratio",

@@ -89,7 +89,7 @@ def _findings(stored: StoredRun, found: Sequence[Estimate], busy: caveats.Busy) 
             unit=UNITS[e.outcome],
             role=comparison.case.role,
             case=finding_levels(comparison.case),
-            baseline=dict(comparison.baseline.levels),
+            baseline=comparison.baseline.levels,
             value=own if is_baseline else stats.beside(baseline, ratio, own),
             baseline_value=baseline,
             ratio=ratio.model_copy(update={"point": 1.0, "low": 1.0, "high": 1.0}) if is_baseline else ratio,
@@ -110,7 +110,7 @@ def never_valid(stored: StoredRun) -> tuple[NeverValid, ...]:
     baselines = [case.levels for case in cases if case.role == "baseline"]
     return tuple(
         NeverValid(
-            case=dict(case.levels),
+            case=case.levels,
             label=full_label(case, stored.header.study),
             trials=len(own),
             reason=_most_frequent_reason(own),
