@@ -235,12 +235,6 @@ def _factor(shown: Row | Finding) -> str:
     return shown.word("factor") if isinstance(shown, Row) else ""
 
 
-def _steps(row: Row) -> tuple[int, ...]:
-    """The numbers of connections that a row is pooled over."""
-    steps = row.more["pooled_connections"]
-    return steps if isinstance(steps, tuple) else ()
-
-
 def _floors(ladders: Sequence[Row]) -> str:
     floors = {
         (workload_label(row.case), row.word("noise_from")): row.noise_floor
@@ -257,7 +251,7 @@ def _floors(ladders: Sequence[Row]) -> str:
 
 
 def _pooled_over(ladders: Sequence[Row]) -> str:
-    steps = sorted({step for row in ladders for step in _steps(row)})
+    steps = sorted({step for row in ladders for step in row.numbers("pooled_connections")})
     blocks = sorted({row.ratio.blocks for row in ladders})
     many = f"{blocks[0]}" if blocks[0] == blocks[-1] else f"{blocks[0]} to {blocks[-1]}"
     confidence = percent(ladders[0].ratio.confidence)
@@ -359,10 +353,9 @@ def _ladder_sections(stored: StoredRun, document: RunDocument) -> Iterator[Secti
     Their values are those for which no histogram is decoded.
     """
     study, outcome = document.design, document.design.deciding_outcome
-    if len(study.levels_of().get(LADDER, ())) < 2 or needs_distance(study):
+    if LADDER not in study.varied or needs_distance(study):
         return
-    valid = (record for record in stored.measured if record.verdict.value == "valid")
-    run = series(study, stored.measured, {record.trial.place: outcomes(record, ()) for record in valid})
+    run = series(study, stored.measured, {own.trial.place: outcomes(own, ()) for own in stored.valid})
     drawn, title = _ladders(run, outcome), f"{outcome_names.title(outcome)}, step by step"
     several = [charts for charts in drawn if len(charts.styles) > 1]
     alone = [charts for charts in drawn if len(charts.styles) == 1]
@@ -381,7 +374,7 @@ def _ladders(run: Series, outcome: str) -> list[Charts]:
     """A ladder chart for each server, workload and TLS mode with two numbers of connections or more."""
     servers: dict[Level, dict[str, list[Line]]] = {}
     levels_of = run.study.levels_of()
-    line = CERTIFICATE if len(levels_of.get(CERTIFICATE, ())) > 1 else LIBRARY
+    line = CERTIFICATE if CERTIFICATE in run.study.varied else LIBRARY
     places = {level: place for place, level in enumerate(levels_of.get(line, ()))}
     for at in run.ladders().values():
         if at[0].get(INSTANCE, 1) == 1:
@@ -504,7 +497,7 @@ def _contrast_maps(document: RunDocument, outcome: str) -> list[Grid]:
 
     None of them for a study without a ladder of connections, of which a map would say nothing more.
     """
-    if len(document.design.levels_of().get(LADDER, ())) < 2:
+    if LADDER not in document.design.varied:
         return []
     maps = []
     singles = document.rows_of("contrasts", outcome, role="contrast")
@@ -525,7 +518,7 @@ def _map(
     name: Callable[[Row], str],
 ) -> Grid:
     """A part for each mode, a line for each ladder: its single cells, and last the pooled one."""
-    steps = sorted({step for ladder in ladders for step in _steps(ladder)})
+    steps = sorted({step for ladder in ladders for step in ladder.numbers("pooled_connections")})
     by_case = {(_factor(single), single.case): single for single in singles}
     parts: dict[str, list[GridLine]] = {}
     for ladder in ladders:

@@ -93,6 +93,21 @@ class Row(Frozen):
             raise ValueError(f"the row of {self.outcome} is of a {self.of}, not of a {kind}")
         return self.known
 
+    @property
+    def amount(self) -> float:
+        """The value as a number to reckon with: 0 where there is none."""
+        return self.value or 0.0
+
+    @property
+    def baseline_amount(self) -> float:
+        """The same of the baseline's value."""
+        return self.baseline_value or 0.0
+
+    def numbers(self, column: str) -> tuple[int, ...]:
+        """The several numbers that one of the topic's own columns has; none where it has nothing."""
+        value = self.more.get(column)
+        return value if isinstance(value, tuple) else ()
+
     def number(self, column: str) -> float | None:
         """What one of the topic's own columns has as a number; None where it has nothing."""
         value = self.more.get(column)

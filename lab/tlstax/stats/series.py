@@ -39,9 +39,7 @@ Taken = Mapping[int, Turns]
 def valid_values(study: Study, records: Iterable[TrialRecord]) -> Values:
     """The outcomes of all valid trials. Raises MachineFault where a histogram cannot be decoded."""
     told = phases(study)
-    return {
-        record.trial.place: outcomes(record, told) for record in records if record.verdict.value == "valid"
-    }
+    return {record.trial.place: outcomes(record, told) for record in records if record.is_valid}
 
 
 @dataclass(frozen=True)

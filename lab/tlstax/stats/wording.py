@@ -235,7 +235,7 @@ def certificate_label(levels: Levels) -> str:
 
 def subject_label(levels: Levels, study: Study) -> str:
     """What was measured: "mysql-9.7 over openssl-3.5.5, twin"; factors that never vary are left out."""
-    varied = {name for name, known in study.levels_of().items() if len(known) > 1}
+    varied = study.varied
     server, library = (str(levels[name]) if name in levels else "" for name in (SERVER, LIBRARY))
     words = [f"{server} over {library}" if server and library not in {"", "own"} else server or library]
     words[0] = f"{words[0]}{planted_words(levels.get(FAULT, NO_FAULT))}".strip()

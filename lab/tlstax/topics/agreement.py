@@ -185,7 +185,7 @@ def counted_by_case(records: Iterable[TrialRecord]) -> dict[CaseLevels, Counted]
     counts: defaultdict[CaseLevels, Counter[str]] = defaultdict(Counter)
     for record in records:
         case, window = record.trial.case, record.window
-        if record.verdict.value != "valid" or case.role == "control" or record.done is None or window is None:
+        if not record.is_valid or case.role == "control" or record.done is None or window is None:
             continue
         levels = case.levels
         operations[levels] += record.watched_operations
@@ -322,8 +322,7 @@ def _case_words(levels: CaseLevels, study: Study) -> str:
 
     What is the same in the whole study goes without saying.
     """
-    known = study.levels_of()
-    said = {n: at for n, at in levels.without(*WHO).items() if n in ALWAYS_SAID or len(known.get(n, ())) > 1}
+    said = levels.without(*WHO).only(*ALWAYS_SAID, *study.varied)
     return with_commas(
         group_label(said, study), label_levels(said, study) if study.baseline.keys() & said else ""
     )
@@ -416,9 +415,9 @@ def _clue_words(clue: Row, row: Row) -> str:
 
     What each further connection must cost to be all of it is said, so that a reader can judge whether it can.
     """
-    own, other = clue.value or 0.0, clue.baseline_value or 0.0
+    own, other = clue.amount, clue.baseline_amount
     if clue.outcome == CONNECTIONS:
-        each_us = ((row.value or 0.0) - (row.baseline_value or 0.0)) / (own - other)
+        each_us = (row.amount - row.baseline_amount) / (own - other)
         return (
             f"{number(1000 * (own - other))} more connections are made within the window for every 1,000 "
             f"operations, which would be all of it at {microseconds(each_us)} each"

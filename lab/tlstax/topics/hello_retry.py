@@ -192,7 +192,7 @@ def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[CaseLevels,
     by_case: dict[CaseLevels, _Seen] = {}
     for record in records:
         done, case = record.done, record.trial.case
-        if record.verdict.value != "valid" or done is None:
+        if not record.is_valid or done is None:
             continue
         # Only TLS 1.3 knows a HelloRetryRequest, and not every client can report it.
         telling = [
@@ -310,12 +310,11 @@ def _retried_case(series: Series, own: _Seen, avoiding: Iterable[tuple[Avoider, 
 
 def _place(levels: CaseLevels, study: Study) -> str:
     """What the case shares with those that avoid its retry, as far as the study varies it."""
-    varied = {name for name, known in study.levels_of().items() if len(known) > 1}
     shared = levels.without(GROUP, FAULT)
     return with_commas(
         subject_label(shared, study),
-        mode_label({name: level for name, level in shared.items() if name in varied}),
-        f"{shared[LADDER]} connections" if LADDER in varied else "",
+        mode_label(shared.only(*study.varied)),
+        f"{shared[LADDER]} connections" if LADDER in study.varied else "",
     )
 
 
@@ -359,7 +358,7 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
     yield from _round_trips(shown)
     yield from _costs(shown)
     for server, own in grouped(_of(shown, NOT_NEEDED), lambda row: row.word(SERVER)).items():
-        made = f"{round(sum(row.value or 0.0 for row in own)):,} TLS 1.3 handshakes"
+        made = f"{round(sum(row.amount for row in own)):,} TLS 1.3 handshakes"
         yield f"{server} needed no HelloRetryRequest in {made} as the client chose them"
 
 
@@ -456,8 +455,8 @@ def _how_many(kinds: Iterable[Row]) -> str:
     """How many were retried of how many: "all 120 full and 3 of 40 resumed TLS 1.3 handshakes"."""
     made, retried = Counter[str](), Counter[str]()
     for kind in kinds:
-        made[kind.outcome] += round(kind.baseline_value or 0)
-        retried[kind.outcome] += round(kind.value or 0)
+        made[kind.outcome] += round(kind.baseline_amount)
+        retried[kind.outcome] += round(kind.amount)
     parts = [
         f"{share(retried[outcome], made[outcome])} {word}"
         for outcome, word in ((FULL, "full"), (RESUMED, "resumed"))

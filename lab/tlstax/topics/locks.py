@@ -70,7 +70,7 @@ def rows(run: Run) -> Iterator[Row]:
 
 def _of_side(run: Run, side: Side) -> Iterator[Row]:
     study = run.study
-    valid = [record for record in run.stored.trials if record.verdict.value == "valid"]
+    valid = [record for record in run.stored.trials if record.is_valid]
     seen = (one for one in valid if _counts_of(one, side) is not None)
     cases = grouped(seen, lambda one: _named(one, study))
     others = grouped((one for one in valid if one.locks is None), lambda one: _named(one, study))
@@ -197,7 +197,7 @@ def _sum(values: Iterable[float | None]) -> float:
 
 
 def _table_of_takers(case: Row, *takers: Row) -> Table:
-    shown = [row for row in takers if (row.value or 0.0) >= LEAST][:SHOWN]
+    shown = [row for row in takers if row.amount >= LEAST][:SHOWN]
     lines: list[tuple[str | Number, ...]] = [
         (_name(row), row.word(CALL), *(map(_rate, (row.value, row.number(MOVED), row.number(NOT_FREE)))))
         for row in shown
@@ -311,7 +311,7 @@ def _value(row: Row | None) -> float:
 
 
 def _more(row: Row) -> float:
-    return (row.value or 0.0) - (row.baseline_value or 0.0)
+    return row.amount - row.baseline_amount
 
 
 def _sentence(case: Row, baseline: Row, changes: Sequence[Row]) -> str:

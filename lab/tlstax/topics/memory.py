@@ -165,11 +165,7 @@ def rows(run: Run) -> Iterator[Row]:
         return
     pooling = Pooling(study.confidence, machines_of(run.stored.measured))
     kinds = _kinds(study)
-    valid = [
-        record
-        for record in run.stored.measured
-        if record.verdict.value == "valid" and record.trial.case.role != "control"
-    ]
+    valid = [record for record in run.stored.valid if record.trial.case.role != "control"]
     for shared, records in grouped(valid, lambda record: _shared(record, study)).items():
         subject, own = _subject(records[0], study), grouped(records, lambda record: _kind(record, study))
         readings = [reading for record in records if (reading := _reading(record, study)) is not None]
@@ -200,11 +196,7 @@ def _subject(record: TrialRecord, study: Study) -> str:
     choice, version = record.trial.case.levels.server_choice, record.server.version if record.server else ""
     name = record.claim.name if record.claim is not None else choice.server or "the server"
     server = replace(choice, server=f"{name} ({version})", certificate=DEFAULT_CERTIFICATE).words()
-    varied = {
-        factor: level
-        for factor, level in _shared(record, study).items()
-        if factor not in SERVER_FACTORS and len(study.levels_of()[factor]) > 1
-    }
+    varied = _shared(record, study).only(*study.varied.difference(SERVER_FACTORS))
     return ", ".join(filter(None, (server, key_of(choice.certificate), group_label(varied, study))))
 
 
@@ -289,10 +281,10 @@ def sentences(shown: Sequence[Row]) -> Iterator[str]:
                     f"memory{client} ({kind})"
                 )
     for row in shown:
-        if row.role == SERVED and row.outcome.endswith("cpu_share") and (row.value or 0.0) > BUSY_SHARE:
+        if row.role == SERVED and row.outcome.endswith("cpu_share") and row.amount > BUSY_SHARE:
             side = row.outcome.partition("_")[0]
             yield (
-                f"{row.word(GROUP.name)}, {row.label}: the {side}'s CPU was busy {percent(row.value or 0.0)} "
+                f"{row.word(GROUP.name)}, {row.label}: the {side}'s CPU was busy {percent(row.amount)} "
                 "of the time, with little to spare for the schedule"
             )
 
@@ -393,7 +385,7 @@ def _together(rows: Sequence[Row | None]) -> str:
     """The values of these rows beside each other, each in the unit that suits it."""
     known = [row for row in rows if row is not None and row.value is not None]
     said = (
-        percent(row.value or 0.0) if row.outcome.endswith("_share") else _quantity(row.value or 0.0, row.unit)
+        percent(row.amount) if row.outcome.endswith("_share") else _quantity(row.amount, row.unit)
         for row in known
     )
     return ", ".join(said) or figures.NOTHING

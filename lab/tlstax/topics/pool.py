@@ -152,8 +152,7 @@ def _with_key(row: Row) -> str:
 def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     """A line for each case."""
     first = told.rows[0]
-    pooled_over = (row.more[POOLED] for row in told.rows)
-    steps = sorted({step for several in pooled_over if isinstance(several, tuple) for step in several})
+    steps = sorted({step for row in told.rows for step in row.numbers(POOLED)})
     connections = f"{', '.join(map(str, steps))} connection{'' if steps == [1] else 's'}"
     until = f"until {percent(first.number(SHARE) or 0.0)}"
     reading = (

@@ -72,7 +72,7 @@ def rows(run: Run) -> Iterator[Row]:
     HelloRetryRequest, None where some did or no handshake was made. A case over a distance has a row for how
     long connects took there.
     """
-    ended = (r for r in run.stored.measured if r.verdict.value == "valid" and r.done is not None)
+    ended = (record for record in run.stored.valid if record.done is not None)
     valid = grouped(ended, lambda record: record.trial.case.key())
     for case in cases(run.study):
         records = valid.get(case.key(), [])
@@ -81,8 +81,7 @@ def rows(run: Run) -> Iterator[Row]:
 
 
 def _case(case: Case, records: Sequence[TrialRecord], study: Study) -> Iterator[Row]:
-    varied = {name for name, levels in study.levels_of().items() if len(levels) > 1}
-    shared = {name: level for name, level in study.group_of(case.levels).items() if name in varied}
+    shared = {name: level for name, level in study.group_of(case.levels).items() if name in study.varied}
     of_case = Row(
         label=_label(case, study),
         case=case.levels,
@@ -207,9 +206,9 @@ def _named(connects: Iterable[Row], study: Study) -> Iterator[tuple[float, str]]
         return label_levels({name: level for name, level in named.items() if name != CERTIFICATE}, study)
 
     for name, alike in grouped(connects, without_certificate).items():
-        numbers = {row.value or 0.0 for row in alike}
+        numbers = {row.amount for row in alike}
         for row in alike:
-            yield row.value or 0.0, name if len(numbers) == 1 else row.label
+            yield row.amount, name if len(numbers) == 1 else row.label
 
 
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
@@ -268,7 +267,7 @@ def _ms(value: float) -> str:
 
 _COLUMNS_OF_DISTANCE: Columns = (
     ("RTT", _away(lambda row: row.number(RTT), _ms)),
-    ("connect", _away(lambda row: (row.value or 0.0) / 1e3, _ms)),
+    ("connect", _away(lambda row: row.amount / 1e3, _ms)),
     ("in RTTs", _away(lambda row: row.number(IN_TRIPS), "{:.2f}".format)),
     ("counted", _turns(CONNECT)),
     ("extra", _away(lambda row: row.number(EXTRA), _ms)),

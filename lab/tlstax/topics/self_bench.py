@@ -179,7 +179,7 @@ def _unlike(records: Iterable[TrialRecord], compared: Iterable[Row]) -> Iterator
 
 def _ciphers(of_case: dict[CaseLevels, list[TrialRecord]], levels: CaseLevels) -> str:
     """The versions and ciphers of a case's valid trials; empty where none is told."""
-    valid = (each for each in of_case.get(levels, ()) if each.verdict.value == "valid")
+    valid = (each for each in of_case.get(levels, ()) if each.is_valid)
     told = negotiated(valid).split("; ")
     return " and ".join(dict.fromkeys(" ".join(words.split(" ")[:2]).rstrip(",") for words in told))
 

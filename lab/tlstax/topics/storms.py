@@ -49,9 +49,7 @@ def rows(run: Run) -> Iterator[Row]:
 def _storm(estimate: Estimate, run: Run) -> Iterator[Row]:
     case, study = estimate.comparison.case, run.study
     done = [
-        record.done
-        for record in run.stored.measured
-        if record.trial.case == case and record.verdict.value == "valid" and record.done is not None
+        record.done for record in run.stored.valid if record.trial.case == case and record.done is not None
     ]
     rates = [rate for one in done for rate in storm_rates(one)]
     if not rates:
@@ -112,7 +110,7 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
 
 
 def _published(case: RowSet) -> str:
-    others = (figures.significant(row.value or 0.0) for row in case.rows if row.role == PUBLISHED)
+    others = (figures.significant(row.amount) for row in case.rows if row.role == PUBLISHED)
     return ", ".join(others) or figures.NOTHING
 
 

@@ -90,8 +90,7 @@ def tracked_rows(stored: StoredRun, outcomes: Sequence[str]) -> tuple[Row, ...]:
 
 
 def _rows(stored: StoredRun, series: Series, outcomes: Sequence[str]) -> Iterator[Row]:
-    valid = (record for record in stored.measured if record.verdict.value == "valid")
-    records = grouped(valid, lambda record: record.trial.case.key())
+    records = grouped(stored.valid, lambda record: record.trial.case.key())
     for case in series.cases.values():
         baseline = series.own_baseline(case.levels)
         for outcome in outcomes:

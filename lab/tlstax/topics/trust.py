@@ -89,12 +89,8 @@ def _costs(series: Series, many: CaseLevels, few: CaseLevels, more_bytes: int) -
 
 def _label(series: Series, levels: Levels) -> str:
     """The client, and what else tells its cases apart."""
-    varied = series.study.levels_of()
-    others = {
-        name: level
-        for name, level in levels.items()
-        if name not in {TRUST, CLIENT} and len(varied.get(name, ())) > 1
-    }
+    told = series.study.varied - {TRUST, CLIENT}
+    others = {name: level for name, level in levels.items() if name in told}
     return with_commas(client_words(levels.get(CLIENT, "engine")), group_label(others, series.study))
 
 

@@ -444,7 +444,7 @@ def _proof_words(stored: StoredRun, document: RunDocument) -> str:
 
 def _counting_words(stored: StoredRun) -> str:
     """How many of the trials in which locks were counted are not valid; empty where all are."""
-    lost = sum(record.verdict.value != "valid" for record in stored.counted)
+    lost = sum(not record.is_valid for record in stored.counted)
     return f"; {lost:,} of {len(stored.counted):,} that counted locks left out" if lost else ""
 
 
@@ -469,8 +469,8 @@ def _retries_words(document: RunDocument) -> str:
     if hello_retry.is_answer(document):
         return ""
     kinds = document.rows_of("hello_retry", role=hello_retry.KIND)
-    made = round(sum(kind.baseline_value or 0.0 for kind in kinds))
-    retried = round(sum(kind.value or 0.0 for kind in kinds))
+    made = round(sum(kind.baseline_amount for kind in kinds))
+    retried = round(sum(kind.amount for kind in kinds))
     how_many = hello_retry.share(retried, made) if retried else ""
     return f"HelloRetryRequest in {how_many} handshakes ({HELLO_RETRY_PAGE})" if retried else ""
 

@@ -253,7 +253,7 @@ def processes(stored: StoredRun, document: RunDocument) -> tuple[Heading, Words,
 
 
 def _process(label: str, records: list[TrialRecord]) -> tuple[str, ...]:
-    valid = [record for record in records if record.verdict.value == "valid"]
+    valid = [record for record in records if record.is_valid]
     servers = [record.server for record in valid if record.server]
     loaded = (record.ready.tls_library for record in valid if record.ready)
     return (

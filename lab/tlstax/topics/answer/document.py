@@ -105,7 +105,7 @@ def _findings(stored: StoredRun, found: Sequence[Estimate], busy: caveats.Busy) 
 def never_valid(stored: StoredRun) -> tuple[NeverValid, ...]:
     """Each such case, in the order of its first trial; a control is left out where its baseline is there."""
     by_case = grouped(stored.measured, lambda record: record.trial.case.key()).values()
-    lost = [own for own in by_case if all(record.verdict.value != "valid" for record in own)]
+    lost = [own for own in by_case if all(not record.is_valid for record in own)]
     cases = [own[0].trial.case for own in lost]
     baselines = [case.levels for case in cases if case.role == "baseline"]
     return tuple(

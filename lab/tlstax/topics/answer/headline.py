@@ -156,8 +156,8 @@ def _pooled(document: RunDocument) -> list[str]:
     """What every case changes beside its own baseline, pooled over connections."""
     sentences = []
     for row in document.rows_of("contrasts", document.design.deciding_outcome, role="pooled"):
-        steps = row.more["pooled_connections"]
-        if not row.word("factor") and isinstance(steps, tuple):
+        if not row.word("factor"):
+            steps = row.numbers("pooled_connections")
             subject = f"{subject_label(row.case, document.design)}, {mode_label(row.case)}"
             over = counted(len(steps), "number")
             sentences.append(f"{subject}: {_changed(row, document)}, pooled over {over} of connections")
@@ -192,9 +192,9 @@ def _subject(finding: Finding, document: RunDocument) -> str:
         subject = f"reconnecting {'in' if name == 'plaintext' else 'under'} {name}"
     elif workload == "storm":
         subject = f"{name} in connection storms"
-    elif subject == name and len(document.design.levels_of().get("workload", ())) > 1:
+    elif subject == name and "workload" in document.design.varied:
         subject = f"{name}, {workloads.in_words(str(workload))}"
-    if len(document.design.levels_of().get("connections", ())) > 1:
+    if "connections" in document.design.varied:
         subject += f", {counted(int(finding.case['connections']), 'connection')}"
     subject += _apart_words(finding, document)
     if isinstance(document.design.schedule, OpenLoop):
@@ -204,8 +204,7 @@ def _subject(finding: Finding, document: RunDocument) -> str:
 
 def _apart_words(finding: Finding, document: RunDocument) -> str:
     """How far client and server are apart, where that differs: ", 45 ms away"."""
-    levels_of = document.design.levels_of()
-    varied = {n: finding.case[n] for n in DISTANCE_FACTORS if len(levels_of.get(n, ())) > 1}
+    varied = {n: finding.case[n] for n in DISTANCE_FACTORS if n in document.design.varied}
     return "".join(f", {words}" for words in way_words(varied))
 
 

@@ -41,7 +41,7 @@ class Row:
     @property
     def valid(self) -> tuple[TrialRecord, ...]:
         """The trials that findings were drawn from."""
-        return tuple(record for record in self.trials if record.verdict.value == "valid")
+        return tuple(record for record in self.trials if record.is_valid)
 
     @property
     def negotiated(self) -> str:

@@ -253,7 +253,7 @@ def measured_round_trips_ms(records: Iterable[TrialRecord]) -> dict[float, float
     found: dict[float, list[float]] = {}
     for record in records:
         distance = record.distance
-        if distance is not None and record.verdict.value == "valid":
+        if distance is not None and record.is_valid:
             measured = [m.median_ms for m in (distance.before, distance.after) if m is not None]
             found.setdefault(distance.rtt_ms, []).append(fmean(measured))
     return {asked: fmean(measured) for asked, measured in found.items()}

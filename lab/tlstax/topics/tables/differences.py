@@ -193,7 +193,7 @@ def _noise_floor(table: ProcessorTable, column: ProcessorColumn, run: Measured) 
     wanted = {**table.within, **table.sides[0].levels}
     for record in run.records:
         case = record.trial.case
-        if record.verdict.value == "valid" and within(case.levels, wanted):
+        if record.is_valid and within(case.levels, wanted):
             into = controls if case.role == "control" else baselines
             into.setdefault(str(sorted(case.levels.items())), {})[record.trial.block] = record
     pooling = run.pooling

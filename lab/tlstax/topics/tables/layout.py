@@ -223,7 +223,7 @@ def mean_table(table: ProcessorTable, view: View) -> Table:
         for own in view.sides(table, part):
             name = f"{prefix}{own.side}{f', {own.mark}' if own.mark else ''}"
             memory = own.figure(MEMORY)
-            held = figures.quantity(memory.value or 0.0, "B") if memory else ""
+            held = figures.quantity(memory.amount, "B") if memory else ""
             rows.append((name, *(_share(own, column) for column in PROCESSOR_COLUMNS), held))
     title = f"{table_title(table)}: means, in per cent"
     return Table(title, (*PROCESSOR_COLUMNS, "server memory"), rows, (), of="side")
@@ -333,8 +333,8 @@ def shown_words(shown: Shown) -> str:
 
 def _words(side: Place) -> str:
     length, memory = side.figure(LENGTH), side.figure(MEMORY)
-    window = f"; {figures.quantity((length.value or 0.0) * 1e6, 'us')} long" if length else ""
-    held = f"; the server held {figures.quantity(memory.value or 0.0, 'B')}" if memory else ""
+    window = f"; {figures.quantity(length.amount * 1e6, 'us')} long" if length else ""
+    held = f"; the server held {figures.quantity(memory.amount, 'B')}" if memory else ""
     return f"{shown_words(side.shown)}{window}{held}"
 
 
@@ -343,7 +343,7 @@ def _seconds(side: Place) -> str:
     if own is None:
         return NOTHING
     bad = f" ({side.mark})" if side.mark else ""
-    return f"{figures.quantity((own.value or 0.0) * 1e6, 'us')}{bad}"
+    return f"{figures.quantity(own.amount * 1e6, 'us')}{bad}"
 
 
 def _share(side: Place, column: str, until_s: float | None = None) -> str:
@@ -399,7 +399,7 @@ def bar_panels(table: TimeTable, view: View) -> Iterator[Panel]:
     styles = side_styles(table.sides)
     for part in (None, *view.parts):
         times = {
-            (line.label, side.side): (own.value or 0.0, side.mark)
+            (line.label, side.side): (own.amount, side.mark)
             for line in table.rows
             for side in view.sides(table, part, line.label)
             if (own := side.figure(table.outcome)) is not None

@@ -112,7 +112,7 @@ class Shown:
     def of(cls, row: Row) -> Shown:
         """What a row of a side says of it."""
         left_out = round(row.number(LEFT_OUT) or 0)
-        return cls(row.word(STANDING), round(row.value or 0), left_out, row.word(WHY), row.word(RAN))
+        return cls(row.word(STANDING), round(row.amount), left_out, row.word(WHY), row.word(RAN))
 
     def row(self, case: dict[str, Level], label: str, more: Mapping[str, More]) -> Row:
         """The same as a row of this place."""
@@ -157,7 +157,7 @@ class Measured:
     def side(self, *wanted: Wanted) -> Side:
         """The trials whose case has all these levels, controls left out: the valid ones if there are any."""
         trials = [record for record in self.records if _stands(record, wanted)]
-        valid = [record for record in trials if record.verdict.value == "valid"]
+        valid = [record for record in trials if record.is_valid]
         kept = tuple(valid or trials)
         shown = Shown(
             standing=_standing(kept),
