@@ -32,7 +32,7 @@ from tlstax.topics.core import figures
 from tlstax.topics.core.charts import Line, Point, curves_panel, level_style, quantitative
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.outcome_names import MIB, MIB_PER_S, OF_A_MIB
-from tlstax.topics.core.section import Charts, Items, OnPage, Roomy, Section, Words
+from tlstax.topics.core.section import INTERVALS, Charts, Items, OnPage, Roomy, Section, Words, reading
 from tlstax.topics.core.table import Cell, Number, Table, number
 from tlstax.topics.core.topic import Run, Topic
 
@@ -127,8 +127,9 @@ def _curve(series: Series, ordered: Sequence[Sized]) -> Iterator[Row]:
         yield from _rows(common, _figures(series, own, added))
         baseline = series.own_baseline(own.levels)
         if baseline.get("tls") == "off" and baseline != own.levels:
-            ratio = series.interval(series.log_ratios(own.levels, baseline, CPU["server"]))
-            yield from _rows({**common, "baseline": baseline, "of": "ratio"}, [(TO_PLAINTEXT, "1", ratio)])
+            ratios = series.log_ratios(own.levels, baseline, CPU["server"])
+            beside = {"outcome": TO_PLAINTEXT, "unit": "1", "of": "ratio", "baseline": baseline}
+            yield from series.rows(ratios, **beside, **common)
     further = ((OF_A_FURTHER_MIB.format(side), "us", _further(series, ordered, side)) for side in CPU)
     small = SMALL_FROM, "B", _small_from_bytes(series, ordered, added)
     yield from _rows({**common, "more": of_curve}, [small, *further])
@@ -302,7 +303,6 @@ READING = (
     "Of the values alone, without the protocol's or TLS's own bytes; geometric means over blocks. Each "
     "further MiB: from the smallest size to the largest, without what a statement costs by itself."
 )
-INTERVALS = "In brackets: the {confidence} interval."
 WIRE_TITLE = "bytes on the wire for each byte of values: {}"
 RECORDS_TITLE = "TLS records with data that each side sends for a statement, and their bytes on the wire: {}"
 SIDES = {"server": "server", "client": "client", "path": "programs between client and server"}
@@ -312,14 +312,22 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     """Tables for each kind of statement: rate, bytes, records and CPU times."""
     curves = curves_of(told.rows)
     said = (Items(told.sentences, all_of_them=True),) if told.sentences else ()
-    intervals = Words(INTERVALS.format(confidence=percent(document.design.confidence)), aside=True)
     tables = [
         table
         for own in grouped(curves, lambda curve: (curve.kind, curve.sizes)).values()
         for table in _tables(own)
     ]
     charts = OnPage(lambda: (*share_charts(curves), *bulk_charts(curves)))
-    yield Section((*said, charts, *tables, Words(READING, aside=True), Roomy((intervals,))), told.title)
+    yield Section(
+        (
+            *said,
+            charts,
+            *tables,
+            Words(READING, aside=True),
+            Roomy((reading(INTERVALS, document.design.confidence),)),
+        ),
+        told.title,
+    )
 
 
 def _tables(curves: Sequence[Curve]) -> Iterator[Table]:

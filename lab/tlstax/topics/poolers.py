@@ -15,7 +15,7 @@ from typing import Any
 from tlstax.records.window import BUSY
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, RowSet, Told, by_case
-from tlstax.stats.series import LADDER, Logs, Series
+from tlstax.stats.series import LADDER, Series
 from tlstax.stats.wording import alike, each, percent, with_ends
 from tlstax.study import Case
 from tlstax.study.client_kinds import client_words
@@ -71,25 +71,19 @@ def _of_case(series: Series, case: Case) -> Iterator[Row]:
         return
     common: dict[str, Any] = {"label": full_label(case, series.study), "case": levels}
     for outcome in (POOLER, CLIENT, SERVER, ALL):
-        yield from _row(series, series.logs(levels, outcome), outcome=outcome, unit="us", **common)
+        yield from series.rows(series.logs(levels, outcome), outcome=outcome, unit="us", **common)
     for outcome in (SERVER, ALL):
         beside = series.log_ratios(levels, direct, outcome)
         named = TO_DIRECT.format(outcome)
-        yield from _row(series, beside, outcome=named, unit="1", of="ratio", baseline=direct, **common)
+        yield from series.rows(beside, outcome=named, unit="1", of="ratio", baseline=direct, **common)
     rates = series.logs(levels, RATE)
     busy = {block: own[block] + rates[block] - log(US_PER_S) for block in sorted(own.keys() & rates.keys())}
     share = series.interval(busy)
     full = FULL if share is not None and share.point >= BUSY else ""
-    yield from _row(series, busy, outcome=BUSY_SHARE, unit="1", judgement=full, **common)
+    yield from series.rows(busy, outcome=BUSY_SHARE, unit="1", judgement=full, **common)
     if levels.get("workload") in RECONNECTING:
         most = {block: log(US_PER_S) - used for block, used in own.items()}
-        yield from _row(series, most, outcome=MOST_PER_S, unit="1/s", **common)
-
-
-def _row(series: Series, logs: Logs, **row: Any) -> Iterator[Row]:
-    interval = series.interval(logs)
-    if interval is not None:
-        yield Row(interval=interval, **row)
+        yield from series.rows(most, outcome=MOST_PER_S, unit="1/s", **common)
 
 
 def sentences(run: Run, shown: Sequence[Row]) -> Iterator[str]:

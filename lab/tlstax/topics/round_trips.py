@@ -22,7 +22,7 @@ from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
-from tlstax.topics.core.section import OnPage, Section
+from tlstax.topics.core.section import OnPage, Section, tabulated
 from tlstax.topics.core.table import MOST_ROWS, Cell, Columns, Lines, Number
 from tlstax.topics.core.topic import Run, Topic
 
@@ -229,8 +229,7 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     if away:
         far = by_case(row for row in told.rows if row.case in away)
         distance = Lines.of(OVER_DISTANCE, _COLUMNS_OF_DISTANCE, far, READING_DISTANCE)
-        page = OnPage(lambda: (distance.whole(),), otherwise=tuple(distance.by_group(most)))
-        yield Section((page,), OVER_DISTANCE)
+        yield Section((tabulated(distance, most),), OVER_DISTANCE)
 
 
 def _turns(phase: str) -> Callable[[RowSet], Cell]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
@@ -70,19 +71,10 @@ def rows(run: Run) -> Iterator[Row]:
 
 def _alone(series: Series, engines: Iterable[CaseLevels], outcome: str) -> Iterator[Row]:
     """The engine's value in turns, or in whole windows where it had none."""
-    in_turns_first = sorted(engines, key=lambda levels: levels.slice_ms == 0)
-    for engine in in_turns_first:
-        value = series.interval(series.logs(engine, outcome))
-        if value is not None:
-            yield Row(
-                role=ALONE,
-                outcome=outcome,
-                unit=UNITS[outcome],
-                label=_label(engine),
-                case=engine,
-                interval=value,
-            )
-            return
+    known = [levels for levels in engines if series.logs(levels, outcome)]
+    for engine in sorted(known, key=lambda levels: levels.slice_ms == 0)[:1]:
+        named: dict[str, Any] = {"role": ALONE, "outcome": outcome, "unit": UNITS[outcome]}
+        yield from series.rows(series.logs(engine, outcome), label=_label(engine), case=engine, **named)
 
 
 def _beside(series: Series, engine: CaseLevels, outcome: str) -> Iterator[Row]:

@@ -19,7 +19,7 @@ from tlstax.study.labels import finding_levels, group_label, label
 from tlstax.study.level_names import STORM
 from tlstax.topics.core import columns, figures
 from tlstax.topics.core.columns import GROUP, TRIALS, Column
-from tlstax.topics.core.section import OnPage, Section
+from tlstax.topics.core.section import Section, tabulated
 from tlstax.topics.core.table import MOST_ROWS, Columns, Lines, Number
 from tlstax.topics.core.topic import Run, Topic
 
@@ -105,8 +105,7 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     )
     notes = (READING, *((f"Published in {' and '.join(sources)}.",) if sources else ()))
     lines = Lines.of(TOPIC.title, columns_shown, by_case(told.rows), *notes)
-    page = OnPage(lambda: (lines.whole(),), otherwise=tuple(lines.by_group(MOST_ROWS)))
-    yield Section((page,), TOPIC.title)
+    yield Section((tabulated(lines, MOST_ROWS),), TOPIC.title)
 
 
 def _published(case: RowSet) -> str:

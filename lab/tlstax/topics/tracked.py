@@ -97,19 +97,17 @@ def _rows(stored: StoredRun, series: Series, outcomes: Sequence[str]) -> Iterato
             logs: dict[Of, Logs] = {"value": series.logs(case.levels, outcome)}
             if case.role != "baseline":
                 logs["ratio"] = series.log_ratios(case.levels, baseline, outcome)
-            for of, own in logs.items():
-                interval = series.interval(own)
-                if interval is not None:
-                    yield Row(
-                        outcome=outcome,
-                        unit=UNITS[outcome] if of == "value" else "1",
-                        label=full_label(case, series.study),
-                        case=case.levels,
-                        baseline=baseline,
-                        interval=interval,
-                        of=of,
-                        negotiated=negotiated(records[case.key()]),
-                    )
+            for of, own in logs.items() if case.key() in records else ():
+                yield from series.rows(
+                    own,
+                    outcome=outcome,
+                    unit=UNITS[outcome] if of == "value" else "1",
+                    label=full_label(case, series.study),
+                    case=case.levels,
+                    baseline=baseline,
+                    of=of,
+                    negotiated=negotiated(records[case.key()]),
+                )
 
 
 def rounded(number: float) -> float:

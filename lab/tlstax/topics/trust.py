@@ -10,14 +10,14 @@ from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.stats.contrasts import judge_difference
 from tlstax.stats.series import Series
-from tlstax.stats.wording import MINUS, capitalised, each, percent, with_ends
+from tlstax.stats.wording import MINUS, capitalised, each, with_ends
 from tlstax.study import Levels
 from tlstax.study.client_kinds import client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label
 from tlstax.support.text import counted, with_commas
 from tlstax.topics.core.columns import Column
-from tlstax.topics.core.section import Items, Roomy, Section, Words
+from tlstax.topics.core.section import Items, Roomy, Section, reading
 from tlstax.topics.core.table import Number, number, pivot
 from tlstax.topics.core.topic import Run, Topic
 
@@ -157,7 +157,7 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
             ("How often the file is read for a connect", TIME, reads),
         )
     )
-    note = Words(READING.format(confidence=percent(document.design.confidence)), aside=True)
+    note = reading(READING, document.design.confidence)
     yield Section((Items(told.sentences), Roomy((*tables, note))), told.title)
 
 

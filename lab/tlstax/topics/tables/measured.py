@@ -363,31 +363,18 @@ def _times(table: TimeTable, line: TimeRow, part: Part, run: Measured, series: S
     for name, found in sides.items():
         place = {TABLE: table.number, PART: part.key, SIDE: name}
         yield found.shown.row(cases[name], line.label, {**place, OPERATIONS: _operations(found)})
-        seconds = series.interval(_logs(found, table.outcome))
-        if seconds is not None:
-            yield Row(
-                role=MEASURED,
-                outcome=table.outcome,
-                unit="s",
-                label=line.label,
-                case=cases[name],
-                interval=seconds,
-                more=place,
-            )
-        if name == first.name:
-            continue
-        ratio = series.interval(_log_ratios(found, sides[first.name], table.outcome))
-        if ratio is not None:
-            yield Row(
+        common: dict[str, Any] = {"outcome": table.outcome, "label": line.label, "case": cases[name]}
+        logs = _logs(found, table.outcome)
+        yield from series.rows(logs, role=MEASURED, unit="s", more=place, **common)
+        if name != first.name:
+            yield from series.rows(
+                _log_ratios(found, sides[first.name], table.outcome),
                 role=RATIO,
-                outcome=table.outcome,
-                label=line.label,
-                case=cases[name],
                 baseline=cases[first.name],
-                interval=ratio,
                 of="ratio",
                 noise_floor=floor,
                 more={**place, AGAINST: first.name},
+                **common,
             )
 
 
