@@ -38,7 +38,7 @@ from tlstax.study.level_names import NO_FAULT, VARIANTS, certificate_words, key_
 from tlstax.study.needs import needs_distance
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted
+from tlstax.support.text import counted, with_commas
 from tlstax.topics import hello_retry, round_trips, statements
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import charts as parts
@@ -145,7 +145,7 @@ def _line_name(ladders: Sequence[Row]) -> Callable[[Row], str]:
     def name(row: Row) -> str:
         others = (group_label({each: row.case[each]}) or f"{each} {row.case[each]}" for each in varied)
         mode = [tls_label(row.case)] if _factor(row) not in TLS_MODE else []
-        return ", ".join(filter(None, (*mode, *others))) or _subject(ladders)
+        return with_commas(*mode, *others) or _subject(ladders)
 
     return name
 
@@ -390,20 +390,16 @@ def _ladders(run: Series, outcome: str) -> list[Charts]:
 
 
 def _climb(run: Series, at: Sequence[CaseLevels], outcome: str, place: int) -> Line:
-    label = ", ".join(filter(None, (library_label(at[0]), certificate_label(at[0])))) or "as it is"
-    steps = [step for levels in at if (step := _step(run, levels, outcome, label)) is not None]
-    style = level_style(label, place, shape=0)
-    return Line(style, tuple(sorted(steps, key=lambda step: step.x)))
-
-
-def _step(run: Series, levels: CaseLevels, outcome: str, label: str) -> Point | None:
-    logs = run.logs(levels, outcome)
-    if not logs or LADDER not in levels:
-        return None
-    value = stats.interval(list(logs.values()), run.study.confidence)
-    told = figures.quantity(value.point, OUTCOMES[outcome].unit)
-    description = f"{label}, {levels[LADDER]} connections: {told}"
-    return Point(float(levels[LADDER]), value.point, description, *value.ends)
+    label = with_commas(library_label(at[0]), certificate_label(at[0])) or "as it is"
+    steps = []
+    for levels in at:
+        logs = run.logs(levels, outcome)
+        if logs and LADDER in levels:
+            value = stats.interval(list(logs.values()), run.study.confidence)
+            told = figures.quantity(value.point, OUTCOMES[outcome].unit)
+            said = f"{label}, {levels[LADDER]} connections: {told}"
+            steps.append(Point(float(levels[LADDER]), value.point, said, *value.ends))
+    return Line(level_style(label, place, shape=0), tuple(sorted(steps, key=lambda step: step.x)))
 
 
 def _panel(mode: str, climbs: Sequence[Line], outcome: str) -> Panel:

@@ -136,6 +136,12 @@ def counts_of(records: Iterable[TrialRecord]) -> TrialCounts:
     return TrialCounts(valid=counted["valid"], invalid=counted["invalid"], unknown=counted["unknown"])
 
 
+def first_reason(records: Iterable[TrialRecord]) -> str:
+    """The most frequent reason why trials are not valid, of the first of each; empty where none has any."""
+    reasons = Counter(reason for record in records for reason in record.verdict.reasons[:1])
+    return reasons.most_common(1)[0][0] if reasons else ""
+
+
 def _comparison(
     case: Case,
     baseline: Case,

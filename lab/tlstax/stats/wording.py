@@ -26,6 +26,7 @@ from tlstax.study.labels import (
 )
 from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION, TLS_SWITCH, key_of, planted_words
 from tlstax.study.tls_levels import is_of_client
+from tlstax.support.text import with_commas
 
 MOST_PER_CENT = 1000
 """What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""
@@ -197,7 +198,7 @@ _PLAIN = {"cipher": "default", "path": DIRECT}
 
 def mode_label(levels: Levels) -> str:
     """What was done: "reconnecting, TLS 1.3 resumed"."""
-    return ", ".join(part for part in (workload_label(levels), tls_label(levels)) if part)
+    return with_commas(workload_label(levels), tls_label(levels))
 
 
 def case_label(levels: Levels, study: Study) -> str:
@@ -264,7 +265,7 @@ def subject_label(levels: Levels, study: Study) -> str:
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:
         words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")
-    return ", ".join(word for word in words if word) or EVERYTHING
+    return with_commas(*words) or EVERYTHING
 
 
 def negotiated(records: Iterable[TrialRecord]) -> str:

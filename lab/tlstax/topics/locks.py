@@ -23,7 +23,6 @@ from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import TRIALS, Column
-from tlstax.topics.core.figures import significant
 from tlstax.topics.core.section import Folded, OnPage, Roomy, Section, Words
 from tlstax.topics.core.table import Number, Table
 from tlstax.topics.core.topic import Run, Topic
@@ -275,7 +274,7 @@ def _foremost(
     pairs = [pair for pair in pairs if pair[0] != pair[1]] or [(own, cases[0]) for own in cases[1:]] or pairs
 
     def more(pair: tuple[CaseLevels, CaseLevels]) -> float:
-        values = ([_value(rows[levels][0]) if levels in rows else 0.0 for levels in pair] for rows in sides)
+        values = ([rows[levels][0].amount if levels in rows else 0.0 for levels in pair] for rows in sides)
         return sum(own - beside for own, beside in values)
 
     sides = counted.values()
@@ -307,7 +306,7 @@ def _changes(own: Sequence[Row], other: Sequence[Row]) -> list[Row]:
 
 
 def _value(row: Row | None) -> float:
-    return 0.0 if row is None or row.value is None else row.value
+    return 0.0 if row is None else row.amount
 
 
 def _more(row: Row) -> float:
@@ -318,7 +317,7 @@ def _sentence(case: Row, baseline: Row, changes: Sequence[Row]) -> str:
     said = (
         f"{case.label} takes {case.value:.1f} locks for each operation, {baseline.label} {baseline.value:.1f}"
     )
-    more = _value(case) - _value(baseline)
+    more = case.amount - baseline.amount
     if abs(more) < LEAST or not changes:
         return f"{said}: no more and no fewer"
     first = changes[0]
@@ -330,27 +329,23 @@ def _sentence(case: Row, baseline: Row, changes: Sequence[Row]) -> str:
 def explained_sections(told: Told) -> Iterator[Section]:
     """The same as blocks for a terminal, of each side that is told of."""
     sides = [side for side in SIDES if _rows_of(told.rows, side)]
-    for side, sentence in zip(sides, told.sentences, strict=True):
-        yield _explained_section(told.title, sentence, _rows_of(told.rows, side)[1:])
-
-
-def _explained_section(title: str, sentence: str, changes: Sequence[Row]) -> Section:
-    shown = changes[:CHANGES_SHOWN]
-    lines: list[tuple[str | Number, ...]] = [
-        (
-            _name(row),
-            row.word(CALL),
-            Number(_more(row), said=significant),
-            *(Number(value or None, said="{:.2f}".format) for value in (row.value, row.baseline_value)),
-        )
-        for row in shown
-    ]
-    left = len(changes) - len(shown)
-    note = (f"{left} more functions; --json has all of them.",) if left else ()
     heads = ("a call that", "more", "here", "baseline")
-    table = Table("Functions that take more or fewer", heads, lines, note, of="function", literal=True)
-    blocks = table if changes else Words("No function takes more or fewer.")
-    return Section((Words(title, aside=True), blocks), f"{capitalised(sentence)}.")
+    for side, sentence in zip(sides, told.sentences, strict=True):
+        changes = _rows_of(told.rows, side)[1:]
+        lines: list[tuple[str | Number, ...]] = [
+            (
+                _name(row),
+                row.word(CALL),
+                Number(_more(row)),
+                *(Number(value or None, said="{:.2f}".format) for value in (row.value, row.baseline_value)),
+            )
+            for row in changes[:CHANGES_SHOWN]
+        ]
+        left = len(changes) - len(lines)
+        note = (f"{left} more functions; --json has all of them.",) if left else ()
+        table = Table("Functions that take more or fewer", heads, lines, note, of="function", literal=True)
+        blocks = table if changes else Words("No function takes more or fewer.")
+        yield Section((Words(told.title, aside=True), blocks), f"{capitalised(sentence)}.")
 
 
 COLUMNS = (

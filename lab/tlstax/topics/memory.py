@@ -29,11 +29,11 @@ from tlstax.study.factors import SERVER_FACTORS, CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, key_of
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted, enumerated
+from tlstax.support.text import counted, enumerated, with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
 from tlstax.topics.core.section import Items, Section, Words
-from tlstax.topics.core.table import INDENT, Cell, Number, Table
+from tlstax.topics.core.table import INDENT, Cell, Number, Table, number
 from tlstax.topics.core.topic import Run, Topic
 
 RSS, PSS, THREADS, PROCESSES = (
@@ -197,7 +197,7 @@ def _subject(record: TrialRecord, study: Study) -> str:
     name = record.claim.name if record.claim is not None else choice.server or "the server"
     server = replace(choice, server=f"{name} ({version})", certificate=DEFAULT_CERTIFICATE).words()
     varied = _shared(record, study).only(*study.varied.difference(SERVER_FACTORS))
-    return ", ".join(filter(None, (server, key_of(choice.certificate), group_label(varied, study))))
+    return with_commas(server, key_of(choice.certificate), group_label(varied, study))
 
 
 def _reading(record: TrialRecord, study: Study) -> Reading | None:
@@ -327,8 +327,8 @@ def cost_tables(told: Told, baseline: str) -> Iterator[Table]:
             cost, added, times = (_amounts(rows_of, kind, role) for role in (COST, ADDED, TIMES))
             sizes, more = ([_kib(own.get(amount)) for amount in (RSS, PSS, *client)] for own in (cost, added))
             served_by = cost.get(server_has)
-            number = Number(None if served_by is None else served_by.point, said=_with_two_decimals)
-            lines.append((kind, *sizes[:2], _times(times.get(RSS)), *sizes[2:], number))
+            more_of = Number(served_by.point if served_by else None, said=_with_two_decimals)
+            lines.append((kind, *sizes[:2], _times(times.get(RSS)), *sizes[2:], more_of))
             if added:
                 lines.append((f"{INDENT}adds", *more[:2], "", *more[2:], ""))
         if lines:
@@ -342,10 +342,7 @@ def _amounts(rows_of: Sequence[Row], kind: str, role: str) -> dict[str, Interval
 
 def _kib(known: Interval | None) -> Number:
     """Bytes as KiB, with their ends."""
-    if known is None:
-        return Number(None)
-    kib = known.each(lambda size: size / KIB)
-    return Number(kib.point, kib.low, kib.high, _with_a_decimal, is_whole=True)
+    return number(known and known.each(lambda size: size / KIB), _with_a_decimal, is_whole=True)
 
 
 def _with_a_decimal(value: float) -> str:

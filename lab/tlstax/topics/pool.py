@@ -21,7 +21,7 @@ from tlstax.study import Pool, workloads
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, key_of, path_words
 from tlstax.support.grouping import grouped
-from tlstax.support.text import enumerated
+from tlstax.support.text import enumerated, with_commas
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Section
@@ -79,7 +79,7 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
         }
         common: dict[str, Any] = {
             "unit": "1",
-            "label": ", ".join(filter(None, (subject_label(case, series.study), tls_label(case)))),
+            "label": with_commas(subject_label(case, series.study), tls_label(case)),
             "case": case,
             "more": {"kept": pool.kept, "made": pool.made, POOLED: tuple(ratios), SHARE: pool.share},
         }

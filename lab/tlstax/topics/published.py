@@ -190,8 +190,7 @@ def _sources(told: Told) -> str:
 
 def notes(document: RunDocument) -> Iterator[str]:
     """What may be compared and what may not: a sentence for each, those that are alike once."""
-    told = document.topics.get(TOPIC.name)
-    for caveats, own in grouped(told.of(role=FIGURE) if told else (), lambda row: row.caveats).items():
+    for caveats, own in grouped(document.rows_of(TOPIC.name, role=FIGURE), lambda row: row.caveats).items():
         yield f"{_named([row.label for row in own])}: {'; '.join(caveats)}"
 
 

@@ -33,7 +33,7 @@ from tlstax.stats.wording import change_words, mode_label, percent
 from tlstax.study import Choice, Levels, Statement, within
 from tlstax.study.factors import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import way_words
-from tlstax.support.text import counted, some_of
+from tlstax.support.text import counted, some_of, with_commas
 from tlstax.topics.core import columns, figures
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Block, Claim, Claims, Folded, Items, Section
@@ -162,7 +162,7 @@ class Trier:
         return Row(
             role=CASE,
             outcome=self.statement.outcome,
-            label=", ".join(part for part in (servers, mode_label(sides.levels), *away) if part),
+            label=with_commas(servers, mode_label(sides.levels), *away),
             case=sides.levels,
             interval=whole,
             of="ratio",

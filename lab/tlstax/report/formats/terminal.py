@@ -283,9 +283,13 @@ def _other_cells(column: Column, group: Group) -> Cells:
     """CPU time by its changes, everything else by its values."""
     if not _shows_change(column):
         return _value_cells(column)
+    return [*_heads(column), *_change_cells(column, group.baseline_label)[2:]]
+
+
+def _heads(column: Column, unit: str = "") -> list[Text]:
+    """The outcome's name in two lines, the unit behind it."""
     above, _, below = column.head.rpartition(" ")
-    heads = [styled(above, style="bold"), styled(below, style="bold")]
-    return [*heads, *_change_cells(column, group.baseline_label)[len(heads) :]]
+    return [styled(above, style="bold"), styled(f"{below} {unit}".rstrip(), style="bold")]
 
 
 def _columns_of(column: Column, group: Group) -> list[Cells]:
@@ -301,9 +305,7 @@ def _shows_change(column: Column) -> bool:
 
 def _value_cells(column: Column) -> Cells:
     """The outcome's name and unit, and below them its values."""
-    above, _, below = column.head.rpartition(" ")
-    heads = [styled(above, style="bold"), styled(f"{below} {column.unit}".rstrip(), style="bold")]
-    return [*heads, *(styled(cell.value) for cell in column.cells)]
+    return [*_heads(column, column.unit), *(styled(cell.value) for cell in column.cells)]
 
 
 def _change_cells(column: Column, baseline: str) -> Cells:

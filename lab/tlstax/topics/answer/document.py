@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun
 from tlstax.results.document import Finding, NeverValid, RunDocument
 from tlstax.stats import stats
 from tlstax.stats.contrasts import judge, seconds_needed
-from tlstax.stats.estimates import Estimate, counts_of
+from tlstax.stats.estimates import Estimate, counts_of, first_reason
 from tlstax.stats.outcomes import UNITS
 from tlstax.stats.series import seconds_of_a_block
 from tlstax.study.labels import finding_levels, full_label
@@ -113,16 +112,11 @@ def never_valid(stored: StoredRun) -> tuple[NeverValid, ...]:
             case=case.levels,
             label=full_label(case, stored.header.study),
             trials=len(own),
-            reason=_most_frequent_reason(own),
+            reason=first_reason(own) or "their evidence is missing",
         )
         for case, own in zip(cases, lost, strict=True)
         if case.role != "control" or case.levels not in baselines
     )
-
-
-def _most_frequent_reason(records: Sequence[TrialRecord]) -> str:
-    first = Counter(record.verdict.reasons[0] for record in records if record.verdict.reasons)
-    return first.most_common(1)[0][0] if first else "their evidence is missing"
 
 
 def never_valid_words(found: Sequence[NeverValid]) -> Iterator[str]:

@@ -147,9 +147,8 @@ def causes(document: RunDocument) -> list[str]:
 
 def reached(document: RunDocument) -> list[str]:
     """What is claimed of distances, what a kept connection saves there, and when a tunnel is worth it."""
-    distance, tunnels = document.topics.get("distance"), document.topics.get("tunnels")
-    told = [*claim_sentences(distance.rows), *kept_sentences(distance.rows)] if distance is not None else []
-    return [*told, *(tunnels.sentences if tunnels is not None else ())]
+    distance = document.rows_of("distance")
+    return [*claim_sentences(distance), *kept_sentences(distance), *said_of(document, "tunnels")]
 
 
 def _pooled(document: RunDocument) -> list[str]:

@@ -16,7 +16,7 @@ from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, schedule_label
 from tlstax.study.workloads.user_defined import UserTransaction, UserWorkload
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted, enumerated, some_of
+from tlstax.support.text import counted, enumerated, some_of, with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Group
@@ -102,7 +102,7 @@ def machine_words(machine: Machine) -> str:
         f"virtualised by {machine.virtualization}" if machine.virtualization else "",
         f"{pinned} (as asked for)" if pinned and machine.cpus_asked_for else pinned,
     ]
-    return ", ".join(word for word in words if word)
+    return with_commas(*words)
 
 
 def _pilot_words(machine: Machine, study: Study) -> str:

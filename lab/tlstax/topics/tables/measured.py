@@ -8,7 +8,6 @@ taken block by block, like every ratio here.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import log
@@ -20,7 +19,7 @@ from tlstax.records.window import CpuSlice
 from tlstax.results.rows import More, Row
 from tlstax.stats import stats
 from tlstax.stats.contrasts import nearest
-from tlstax.stats.estimates import counts_of
+from tlstax.stats.estimates import counts_of, first_reason
 from tlstax.stats.outcomes import log_ratio_between, outcome, shares, together
 from tlstax.stats.pooling import Pooling, machines_of
 from tlstax.stats.series import Series
@@ -163,7 +162,7 @@ class Measured:
             standing=_standing(kept),
             trials=len(kept),
             left_out=len(trials) - len(kept),
-            why="" if valid else _first_reason(trials),
+            why="" if valid else first_reason(trials),
             ran=" and ".join(sorted({said for record in kept for said in _ran(record)})),
         )
         return Side(kept, shown)
@@ -189,7 +188,7 @@ def part_row(part: Part, run: Measured) -> Row:
             PART: part.key,
             INVALID: counts.invalid,
             UNKNOWN: counts.unknown,
-            WHY: _first_reason(own),
+            WHY: first_reason(own),
         },
     )
 
@@ -221,12 +220,6 @@ def why_not_tested(sides: Sequence[Shown]) -> str:
     if all(shown.ran == PLAINTEXT for shown in sides):
         return "plaintext was compared with plaintext"
     return f"its trials are {bad[0].standing}"
-
-
-def _first_reason(records: Sequence[TrialRecord]) -> str:
-    """The most frequent reason why trials are not valid, of the first of each."""
-    reasons = Counter(reason for record in records for reason in record.verdict.reasons[:1])
-    return reasons.most_common(1)[0][0] if reasons else ""
 
 
 def _stands(record: TrialRecord, wanted: Sequence[Wanted]) -> bool:
