@@ -170,6 +170,13 @@ class RowSet:
         row = self.row(outcome, unit)
         return None if row is None else row.interval
 
+    def known(self, outcome: str, unit: str = "") -> Interval:
+        """What is known of an outcome that the thing has. KeyError where it has none, or no interval."""
+        found = self.interval(outcome, unit)
+        if found is None:
+            raise KeyError(outcome)
+        return found
+
 
 def by_case(rows: Iterable[Row]) -> tuple[RowSet, ...]:
     """The rows of each case, in the order in which cases first come."""

@@ -20,7 +20,6 @@ from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row, RowSet, Told
 from tlstax.stats.series import Series, difference
 from tlstax.stats.wording import microseconds, percent
-from tlstax.study import Level
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.workloads import by_numbers
@@ -117,7 +116,7 @@ def _curve(series: Series, ordered: Sequence[Sized]) -> Iterator[Row]:
     if not known:
         return
     first = ordered[0]
-    case: dict[str, Level] = {name: level for name, level in first.levels.items() if name != WORKLOAD}
+    case = first.levels.without(WORKLOAD)
     label = with_commas(label_levels(case, series.study), group_label(case, series.study))
     common: dict[str, Any] = {"case": case, "label": label}
     of_curve: dict[str, More] = {DIRECTION: first.direction, ROWS_OF: first.rows_of_bytes}

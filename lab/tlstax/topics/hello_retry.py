@@ -451,17 +451,13 @@ def _name(kind: Row) -> str:
     return kind.word(SERVER).partition(" over ")[0]
 
 
-def _how_many(kinds: Iterable[Row]) -> str:
+def _how_many(kinds: Sequence[Row]) -> str:
     """How many were retried of how many: "all 120 full and 3 of 40 resumed TLS 1.3 handshakes"."""
-    made, retried = Counter[str](), Counter[str]()
-    for kind in kinds:
-        made[kind.outcome] += round(kind.baseline_amount)
-        retried[kind.outcome] += round(kind.amount)
-    parts = [
-        f"{share(retried[outcome], made[outcome])} {word}"
-        for outcome, word in ((FULL, "full"), (RESUMED, "resumed"))
-        if retried[outcome]
-    ]
+    parts = []
+    for outcome, word in ((FULL, "full"), (RESUMED, "resumed")):
+        own = [kind for kind in kinds if kind.outcome == outcome]
+        if retried := round(sum(kind.amount for kind in own)):
+            parts.append(f"{share(retried, round(sum(kind.baseline_amount for kind in own)))} {word}")
     return f"{' and '.join(parts)} TLS 1.3 handshakes"
 
 
@@ -504,17 +500,19 @@ def _costs(shown: Sequence[Row]) -> Iterator[str]:
 def _less(costs: Sequence[Row]) -> str:
     """All costs in words: "a connection costs 1 round trip less; alike in client CPU"."""
     parts = []
+    judged = grouped(costs, lambda cost: cost.judgement)
     moved = [
-        f"{enumerated(found)} {way}"
+        f"{enumerated(map(quantity, judged[judgement]))} {way}"
         for way, judgement in (("less", "higher"), ("more", "lower"))
-        if (found := [quantity(cost) for cost in costs if cost.judgement == judgement])
+        if judgement in judged
     ]
     if moved:
         parts.append(f"a connection costs {enumerated(moved)}")
-    for judgement in ("alike", "inconclusive"):
-        unseen = [COSTS[cost.outcome].words for cost in costs if cost.judgement == judgement]
-        if unseen:
-            parts.append(f"{judgement} in {enumerated(unseen)}")
+    parts += [
+        f"{judgement} in {enumerated(COSTS[cost.outcome].words for cost in judged[judgement])}"
+        for judgement in ("alike", "inconclusive")
+        if judgement in judged
+    ]
     return "; ".join(parts) or "nothing could be compared"
 
 

@@ -102,7 +102,7 @@ def _case(
     without, counting = (
         [rate for record in some if (rate := outcome(record, RATE))] for some in (not_counted, records)
     )
-    label = case_label({name: level for name, level in levels.items() if name != FAULT}, study)
+    label = case_label(levels.without(FAULT), study)
     yield Row(
         role=ALL_OF_THEM,
         outcome=IN_ALL[side],

@@ -206,7 +206,7 @@ def _reading(record: TrialRecord, study: Study) -> Reading | None:
         return None
     server, client = window.server or ProcessUse(), window.client or ProcessUse()
     return Reading(
-        kind=label_levels(dict(_kind(record, study)), study),
+        kind=label_levels(_kind(record, study), study),
         block=record.trial.block,
         connections=record.trial.case.levels.connections,
         amounts={
@@ -231,7 +231,7 @@ def _served(records: Sequence[TrialRecord], study: Study, subject: str) -> Itera
                 role=SERVED,
                 outcome=name,
                 unit=unit,
-                label=label_levels(dict(_kind(own[0], study)), study),
+                label=label_levels(_kind(own[0], study), study),
                 case=own[0].trial.case.levels,
                 value=fmean(values),
                 blocks=len(values),

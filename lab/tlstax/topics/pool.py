@@ -70,7 +70,6 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
         worth = series.interval(pooled(ratios))
         if worth is None:
             continue
-        case = dict(place)
         intervals: dict[tuple[str, Of], Interval | None] = {
             (WORTH, "value"): worth,
             (NEEDED, "value"): worth.each(lambda value: value * (1 / pool.share - 1)),
@@ -79,8 +78,8 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
         }
         common: dict[str, Any] = {
             "unit": "1",
-            "label": with_commas(subject_label(case, series.study), tls_label(case)),
-            "case": case,
+            "label": with_commas(subject_label(place, series.study), tls_label(place)),
+            "case": place,
             "more": {"kept": pool.kept, "made": pool.made, POOLED: tuple(ratios), SHARE: pool.share},
         }
         for (outcome, of), interval in intervals.items():

@@ -93,27 +93,22 @@ def sentences(run: Run, shown: Sequence[Row]) -> Iterator[str]:
     """
     made = [row for row in shown if row.case.get("workload") in RECONNECTING]
     for ladder in grouped(made, lambda row: row.case.without(LADDER)).values():
-        busiest = max((row for row in ladder if row.outcome == BUSY_SHARE), key=_point, default=None)
-        if busiest is not None:
-            yield _sentence(run, RowSet([row for row in ladder if row.case == busiest.case]))
-
-
-def _point(row: Row) -> float:
-    return row.known.point
+        steps = [step for step in by_case(ladder) if step.row(BUSY_SHARE)]
+        if steps:
+            yield _sentence(run, max(steps, key=lambda step: step.known(BUSY_SHARE).point))
 
 
 def _sentence(run: Run, step: RowSet) -> str:
-    cost, busy, most = (step.row(outcome) for outcome in (POOLER, BUSY_SHARE, MOST_PER_S))
-    assert cost and busy and most  # noqa: S101, PT018 (a case that has one of them has all)
-    case = run.series.cases[busy.case]
-    by = f", by {client_words(case.levels['client'])}" if "client" in busy.case else ""
-    connections = counted(int(busy.case.get(LADDER, 1)), "connection")
-    limit = ", and has no room for more" if busy.judgement == FULL else ""
+    cost, busy, most = (step.known(outcome) for outcome in (POOLER, BUSY_SHARE, MOST_PER_S))
+    case = run.series.cases[step.rows[0].case]
+    by = f", by {client_words(case.levels.client)}" if "client" in case.levels else ""
+    connections = counted(case.levels.connections, "connection")
+    limit = ", and has no room for more" if any(row.judgement == FULL for row in step.rows) else ""
     return (
         f"{label(case, run.study)}{by}: a connection costs the pooler "
-        f"{with_ends(cost.known, each(significant), ' µs')} of CPU time, of which its one thread takes "
-        f"{with_ends(most.known, each(significant))} a second at the most; with {connections} it was "
-        f"{percent(busy.known.point)} busy{limit}{_spared(step)}"
+        f"{with_ends(cost, each(significant), ' µs')} of CPU time, of which its one thread takes "
+        f"{with_ends(most, each(significant))} a second at the most; with {connections} it was "
+        f"{percent(busy.point)} busy{limit}{_spared(step)}"
     )
 
 

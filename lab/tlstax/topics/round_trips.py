@@ -16,7 +16,8 @@ from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, RowSet, Told, by_case
 from tlstax.stats.outcomes import asks_for_counts, is_large, outcome, phases_together
 from tlstax.stats.wording import negotiated
-from tlstax.study import Case, Level, Levels, Study
+from tlstax.study import Case, Study
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
@@ -132,11 +133,10 @@ def _label(case: Case, study: Study) -> str:
     return label_levels(_told_apart(case.levels, study), study)
 
 
-def _told_apart(levels: Levels, study: Study) -> dict[str, Level]:
+def _told_apart(levels: CaseLevels, study: Study) -> CaseLevels:
     """TLS, and what differs from the baseline."""
-    tls = {name: level for name, level in levels.items() if name in {"tls", "resumption"}}
-    own = {name: level for name, level in levels.items() if level != study.baseline.get(name)}
-    return {**tls, **own}
+    own = (name for name, level in levels.items() if level != study.baseline.get(name))
+    return levels.only("tls", "resumption", *own)
 
 
 def _counted(records: Sequence[TrialRecord], phase: str) -> list[PhaseWire]:
@@ -202,8 +202,7 @@ def _named(connects: Iterable[Row], study: Study) -> Iterator[tuple[float, str]]
     """Each case's round trips and its name; without its certificate where that makes no difference."""
 
     def without_certificate(row: Row) -> str:
-        named = _told_apart(row.case, study)
-        return label_levels({name: level for name, level in named.items() if name != CERTIFICATE}, study)
+        return label_levels(_told_apart(row.case, study).without(CERTIFICATE), study)
 
     for name, alike in grouped(connects, without_certificate).items():
         numbers = {row.amount for row in alike}

@@ -117,7 +117,7 @@ def _law(series: Series, factor: str, ladder: Sequence[CaseLevels]) -> Iterator[
     coherence = pooling.difference({block: law.coherence for block, law in laws.items()})
     mean = Law(single.point, contention.point, coherence.point)
     rates = {size: exp(fmean(logs[block] for block in laws)) for size, logs in steps.items()}
-    case = {name: level for name, level in ladder[0].items() if name != factor}
+    case = ladder[0].without(factor)
     more: dict[str, More] = {
         OVER: factor,
         SIZES: tuple(sorted(steps)),

@@ -30,7 +30,7 @@ from tlstax.stats.contrasts import INSTANCE, MOST_TIMES, Floor, Twins, is_differ
 from tlstax.stats.outcomes import OUTCOMES
 from tlstax.stats.series import LADDER, Logs, Series, difference, pooled
 from tlstax.stats.wording import change_words, mode_label, percent
-from tlstax.study import Choice, Levels, Statement, within
+from tlstax.study import Choice, Statement, within
 from tlstax.study.factors import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import way_words
 from tlstax.support.text import counted, some_of, with_commas
@@ -87,7 +87,7 @@ Candidates = Mapping[CaseLevels, Mapping[int, Step]]
 class Sides:
     """The two sides of a statement under one workload and TLS mode, and the servers that they ran on."""
 
-    levels: Levels
+    levels: CaseLevels
     servers: tuple[str, ...]
     better: Candidates
     than: Candidates
@@ -129,7 +129,7 @@ class Trier:
                 than = _chosen(servers[other], than_side)
                 if better and than:
                     named = tuple(dict.fromkeys(name for name in (one, other) if name))
-                    yield Sides(dict(place), named, better, than)
+                    yield Sides(place, named, better, than)
 
     def _bears(self, levels: CaseLevels) -> bool:
         """Twins are for the noise floor; counting them would count one server twice."""
@@ -158,7 +158,7 @@ class Trier:
         if whole is None:
             return None
         floor, servers = self._floor(sides), " against ".join(sides.servers)
-        away = way_words({name: level for name, level in sides.levels.items() if name in DISTANCE_FACTORS})
+        away = way_words(sides.levels.only(*DISTANCE_FACTORS))
         return Row(
             role=CASE,
             outcome=self.statement.outcome,

@@ -11,7 +11,6 @@ from tlstax.results.rows import Row, Told, by_label
 from tlstax.stats.contrasts import judge_difference
 from tlstax.stats.series import Series
 from tlstax.stats.wording import MINUS, capitalised, each, with_ends
-from tlstax.study import Levels
 from tlstax.study.client_kinds import client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label
@@ -87,11 +86,10 @@ def _costs(series: Series, many: CaseLevels, few: CaseLevels, more_bytes: int) -
         )
 
 
-def _label(series: Series, levels: Levels) -> str:
+def _label(series: Series, levels: CaseLevels) -> str:
     """The client, and what else tells its cases apart."""
-    told = series.study.varied - {TRUST, CLIENT}
-    others = {name: level for name, level in levels.items() if name in told}
-    return with_commas(client_words(levels.get(CLIENT, "engine")), group_label(others, series.study))
+    others = levels.only(*series.study.varied - {TRUST, CLIENT})
+    return with_commas(client_words(levels.client), group_label(others, series.study))
 
 
 def _differences(series: Series, many: CaseLevels, few: CaseLevels, outcome: str) -> Mapping[int, float]:

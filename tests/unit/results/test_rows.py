@@ -123,3 +123,12 @@ def test_a_row_without_values_has_amounts_of_nothing() -> None:
 def test_several_numbers_of_a_column_are_told_from_one() -> None:
     row = Row(more={"steps": (1, 16), "one": 7, "none": None})
     assert [row.numbers(column) for column in ("steps", "one", "none", "other")] == [(1, 16), (), (), ()]
+
+
+def test_what_a_thing_must_have_is_known_or_refused() -> None:
+    assert ROWS.known("share") == PLAIN.interval
+    for outcome in ("other", "connection: time round trips"):
+        with pytest.raises(KeyError):
+            ROWS.known(outcome)
+    with pytest.raises(KeyError):
+        ROWS.known("connection: time", "round trips")

@@ -363,8 +363,8 @@ def _told(grown: Grown, trends: Sequence[str], figure: Figure, words_of: Callabl
     """In how many treatments it grows and shrinks, and those that it does most in."""
 
     def size(grown: tuple[Curve, RowSet]) -> float:
-        change = grown[1].interval(*figure)
-        return 0.0 if change is None else abs(log(change.point)) if figure == CHANGE else change.point
+        change = grown[1].known(*figure)
+        return abs(log(change.point)) if figure == CHANGE else change.point
 
     if not grown:
         return "nothing that was measured bears on it"
@@ -378,9 +378,7 @@ def _told(grown: Grown, trends: Sequence[str], figure: Figure, words_of: Callabl
 
 
 def _in_time(growth: RowSet) -> str:
-    extra, trips, plaintext = (growth.interval(*figure) for figure in (EXTRA, EXTRA_TRIPS, PLAINTEXT_TRIPS))
-    if extra is None or trips is None or plaintext is None:
-        return ""
+    extra, trips, plaintext = (growth.known(*figure) for figure in (EXTRA, EXTRA_TRIPS, PLAINTEXT_TRIPS))
     near_ms, far_ms = growth.rows[0].number(FROM), growth.rows[0].number(TO)
     ends = f"from {near_ms:.10g} to {far_ms:.10g} ms"
     found = trend(extra, 0.0)
@@ -395,9 +393,7 @@ def _in_time(growth: RowSet) -> str:
 
 
 def _in_proportion(growth: RowSet) -> str:
-    near, far, change = (growth.interval(*figure) for figure in (NEAR, FAR, CHANGE))
-    if near is None or far is None or change is None:
-        return ""
+    near, far, change = (growth.known(*figure) for figure in (NEAR, FAR, CHANGE))
     near_ms, far_ms = growth.rows[0].number(FROM), growth.rows[0].number(TO)
     limit = growth.row(*LIMIT)
     alone = f"; round trips alone would make it {limit.value:.2f}" if limit is not None else ""
