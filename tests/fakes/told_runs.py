@@ -19,7 +19,9 @@ from tlstax.topics.explain import explanation
 def run_of(series: Series, measured: Sequence[TrialRecord] = (), **header: Any) -> Run:
     """A run with this series and these trials; its header has the series' study and what else is named."""
     known = SimpleNamespace(
-        header=SimpleNamespace(**{"study": series.study, "trust": None, **header}), measured=measured
+        header=SimpleNamespace(**{"study": series.study, "trust": None, **header}),
+        measured=measured,
+        valid=tuple(record for record in measured if record.is_valid),
     )
     run = Run(known)  # type: ignore[arg-type]
     run.__dict__["series"] = series

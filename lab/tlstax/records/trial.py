@@ -365,6 +365,11 @@ class TrialRecord(Evidence):
         job = self.job.without_password() if self.job is not None else None
         return self.model_copy(update={"job": job})
 
+    @property
+    def is_valid(self) -> bool:
+        """Whether it was what it claims to be."""
+        return self.verdict.value == "valid"
+
 
 class Specimen(Frozen):
     """Something real under study, and where it came from."""
@@ -533,7 +538,12 @@ class StoredRun(Frozen):
     @property
     def is_empty(self) -> bool:
         """Whether it has measured nothing: none of its trials is valid."""
-        return not any(record.verdict.value == "valid" for record in self.trials)
+        return not any(record.is_valid for record in self.trials)
+
+    @property
+    def valid(self) -> tuple[TrialRecord, ...]:
+        """The valid ones of those that are measured."""
+        return tuple(record for record in self.measured if record.is_valid)
 
     @property
     def captured(self) -> tuple[TrialRecord, ...]:

@@ -38,20 +38,21 @@ from tlstax.study.level_names import NO_FAULT, VARIANTS, certificate_words, key_
 from tlstax.study.needs import needs_distance
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted
+from tlstax.support.text import counted, with_commas
 from tlstax.topics import hello_retry, round_trips, statements
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import charts as parts
-from tlstax.topics.core import facts, figures, outcome_names, palette
+from tlstax.topics.core import facts, figures, outcome_names
 from tlstax.topics.core.charts import (
     NARROW,
     Line,
     Panel,
     Point,
     Spec,
-    Style,
     at_one_width,
     layer,
+    level_style,
+    nominal,
     quantitative,
 )
 from tlstax.topics.core.section import (
@@ -144,7 +145,7 @@ def _line_name(ladders: Sequence[Row]) -> Callable[[Row], str]:
     def name(row: Row) -> str:
         others = (group_label({each: row.case[each]}) or f"{each} {row.case[each]}" for each in varied)
         mode = [tls_label(row.case)] if _factor(row) not in TLS_MODE else []
-        return ", ".join(filter(None, (*mode, *others))) or _subject(ladders)
+        return with_commas(*mode, *others) or _subject(ladders)
 
     return name
 
@@ -234,12 +235,6 @@ def _factor(shown: Row | Finding) -> str:
     return shown.word("factor") if isinstance(shown, Row) else ""
 
 
-def _steps(row: Row) -> tuple[int, ...]:
-    """The numbers of connections that a row is pooled over."""
-    steps = row.more["pooled_connections"]
-    return steps if isinstance(steps, tuple) else ()
-
-
 def _floors(ladders: Sequence[Row]) -> str:
     floors = {
         (workload_label(row.case), row.word("noise_from")): row.noise_floor
@@ -256,7 +251,7 @@ def _floors(ladders: Sequence[Row]) -> str:
 
 
 def _pooled_over(ladders: Sequence[Row]) -> str:
-    steps = sorted({step for row in ladders for step in _steps(row)})
+    steps = sorted({step for row in ladders for step in row.numbers("pooled_connections")})
     blocks = sorted({row.ratio.blocks for row in ladders})
     many = f"{blocks[0]}" if blocks[0] == blocks[-1] else f"{blocks[0]} to {blocks[-1]}"
     confidence = percent(ladders[0].ratio.confidence)
@@ -358,10 +353,9 @@ def _ladder_sections(stored: StoredRun, document: RunDocument) -> Iterator[Secti
     Their values are those for which no histogram is decoded.
     """
     study, outcome = document.design, document.design.deciding_outcome
-    if len(study.levels_of().get(LADDER, ())) < 2 or needs_distance(study):
+    if LADDER not in study.varied or needs_distance(study):
         return
-    valid = (record for record in stored.measured if record.verdict.value == "valid")
-    run = series(study, stored.measured, {record.trial.place: outcomes(record, ()) for record in valid})
+    run = series(study, stored.measured, {own.trial.place: outcomes(own, ()) for own in stored.valid})
     drawn, title = _ladders(run, outcome), f"{outcome_names.title(outcome)}, step by step"
     several = [charts for charts in drawn if len(charts.styles) > 1]
     alone = [charts for charts in drawn if len(charts.styles) == 1]
@@ -380,7 +374,7 @@ def _ladders(run: Series, outcome: str) -> list[Charts]:
     """A ladder chart for each server, workload and TLS mode with two numbers of connections or more."""
     servers: dict[Level, dict[str, list[Line]]] = {}
     levels_of = run.study.levels_of()
-    line = CERTIFICATE if len(levels_of.get(CERTIFICATE, ())) > 1 else LIBRARY
+    line = CERTIFICATE if CERTIFICATE in run.study.varied else LIBRARY
     places = {level: place for place, level in enumerate(levels_of.get(line, ()))}
     for at in run.ladders().values():
         if at[0].get(INSTANCE, 1) == 1:
@@ -396,20 +390,16 @@ def _ladders(run: Series, outcome: str) -> list[Charts]:
 
 
 def _climb(run: Series, at: Sequence[CaseLevels], outcome: str, place: int) -> Line:
-    label = ", ".join(filter(None, (library_label(at[0]), certificate_label(at[0])))) or "as it is"
-    steps = [step for levels in at if (step := _step(run, levels, outcome, label)) is not None]
-    style = Style(label, palette.level_ink(place).light, palette.level_shape(place))
-    return Line(style, tuple(sorted(steps, key=lambda step: step.x)))
-
-
-def _step(run: Series, levels: CaseLevels, outcome: str, label: str) -> Point | None:
-    logs = run.logs(levels, outcome)
-    if not logs or LADDER not in levels:
-        return None
-    value = stats.interval(list(logs.values()), run.study.confidence)
-    told = figures.quantity(value.point, OUTCOMES[outcome].unit)
-    description = f"{label}, {levels[LADDER]} connections: {told}"
-    return Point(float(levels[LADDER]), value.point, description, *value.ends)
+    label = with_commas(library_label(at[0]), certificate_label(at[0])) or "as it is"
+    steps = []
+    for levels in at:
+        logs = run.logs(levels, outcome)
+        if logs and LADDER in levels:
+            value = stats.interval(list(logs.values()), run.study.confidence)
+            told = figures.quantity(value.point, OUTCOMES[outcome].unit)
+            said = f"{label}, {levels[LADDER]} connections: {told}"
+            steps.append(Point(float(levels[LADDER]), value.point, said, *value.ends))
+    return Line(level_style(label, place, shape=0), tuple(sorted(steps, key=lambda step: step.x)))
 
 
 def _panel(mode: str, climbs: Sequence[Line], outcome: str) -> Panel:
@@ -452,8 +442,7 @@ def _names(climbs: Sequence[Line], end: float, highest: float, x: Spec, y: Spec)
         {"x": end, "y": height, **asdict(climb.style)} for climb, height in zip(names, heights, strict=True)
     ]
     mark = {"type": "text", "align": "left", "dx": 5, "fontSize": parts.FONT_SIZE, "fontWeight": 600}
-    text = {"field": "label", "type": "nominal"}
-    return [layer(values, mark, x=x, y=y, text=text, color=parts.OWN_COLOUR)]
+    return [layer(values, mark, x=x, y=y, text=nominal("label"), color=parts.OWN_COLOUR)]
 
 
 def apart(heights: Sequence[float], gap: float, highest: float) -> list[float]:
@@ -504,7 +493,7 @@ def _contrast_maps(document: RunDocument, outcome: str) -> list[Grid]:
 
     None of them for a study without a ladder of connections, of which a map would say nothing more.
     """
-    if len(document.design.levels_of().get(LADDER, ())) < 2:
+    if LADDER not in document.design.varied:
         return []
     maps = []
     singles = document.rows_of("contrasts", outcome, role="contrast")
@@ -525,7 +514,7 @@ def _map(
     name: Callable[[Row], str],
 ) -> Grid:
     """A part for each mode, a line for each ladder: its single cells, and last the pooled one."""
-    steps = sorted({step for ladder in ladders for step in _steps(ladder)})
+    steps = sorted({step for ladder in ladders for step in ladder.numbers("pooled_connections")})
     by_case = {(_factor(single), single.case): single for single in singles}
     parts: dict[str, list[GridLine]] = {}
     for ladder in ladders:

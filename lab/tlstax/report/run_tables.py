@@ -250,18 +250,12 @@ SLICES = Table(
     ),
 )
 
-LISTS = {
-    "round": "rounds",
-    "operations": "operations",
-    "finished": "finished",
-    "elapsed_s": "elapsed_s",
-    "latency_sum_s": "latency_sum_s",
-    "client_cpu_us": "client_cpu_us",
-    "server_cpu_us": "server_cpu_us",
-    "path_cpu_us": "path_cpu_us",
-    "round_s": "rounds_s",
-}
-"""The columns, and the lists of `Slices` that hold them."""
+_ALIKE = (
+    *("operations", "finished", "elapsed_s", "latency_sum_s"),
+    *("client_cpu_us", "server_cpu_us", "path_cpu_us"),
+)
+LISTS = {"round": "rounds", **{name: name for name in _ALIKE}, "round_s": "rounds_s"}
+"""The columns, and the lists of `Slices` that hold them: most are called alike."""
 
 
 def _slice_rows(of: Tabulated) -> Rows:
@@ -490,10 +484,15 @@ ROWS: Mapping[str, Callable[[Tabulated], Rows]] = {
 
 def rows_csv(table: Table, rows: Iterable[Values]) -> str:
     """A line of names, then one for each row; what is not there is empty."""
+    return _csv([column.name for column in table.columns], rows, end="\n")
+
+
+def _csv(names: Sequence[str], rows: Iterable[Mapping[str, Value]], *, end: str = "\r\n") -> str:
     text = StringIO()
-    writer = csv.DictWriter(text, [column.name for column in table.columns], lineterminator="\n")
+    writer = csv.DictWriter(text, names, lineterminator=end)
     writer.writeheader()
-    writer.writerows({name: _harmless(value) for name, value in row.items()} for row in rows)
+    for row in rows:
+        writer.writerow({name: _harmless(value) for name, value in row.items() if value is not None})
     return text.getvalue()
 
 
@@ -543,12 +542,7 @@ def _results(
     ]
     measured = [column.name for column in MEASURED]
     known = [column.name for column in own if any(row.get(column.name) is not None for row in rows)]
-    text = StringIO()
-    writer = csv.DictWriter(text, [*first, "outcome", "unit", "role", *factors, *measured, *known])
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: _harmless(value) for name, value in row.items() if value is not None})
-    return text.getvalue()
+    return _csv([*first, "outcome", "unit", "role", *factors, *measured, *known], rows)
 
 
 FORMULA_STARTS = ("=", "+", "-", "@")

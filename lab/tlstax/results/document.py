@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field, PositiveInt
+from pydantic import Field, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.records.capture import Frame, Hello, StatementSeen
 from tlstax.records.trial import Machine, Specimen, TrustFile
 from tlstax.results.interval import Interval, Judgement
-from tlstax.results.rows import Row, Told
+from tlstax.results.rows import Document, Row, Told
 from tlstax.study import Level, Role, Study
 from tlstax.study.factors import CaseLevels
 
@@ -85,7 +85,7 @@ def _is_nothing(found: tuple[object, ...] | dict[str, object]) -> bool:
     return not found
 
 
-class RunDocument(Frozen):
+class RunDocument(Document):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
     `study` is the study's name, `design` the whole of it. `machine` is the only one, or that which leads the
@@ -93,8 +93,6 @@ class RunDocument(Frozen):
     cases. By their names `machines` are those that blocks were measured on, where they are several, and
     `load_machines` those that the load came from, where it came from others.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
     schema_version: Literal[3] = Field(default=3, alias="schema")
     run: str
@@ -159,17 +157,15 @@ class RunBeside(Frozen):
     only_after: tuple[str, ...] = ()
 
 
-class RunComparison(Frozen):
+class RunComparison(Document):
     """The document that `compare --json` prints; each run stands beside the first."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
     schema_version: Literal[3] = Field(default=3, alias="schema")
     confidence: float
     beside: tuple[RunBeside, ...]
 
 
-class GateResult(RunBeside):
+class GateResult(RunBeside, Document):
     """The document that `compare --json` prints beside limits: each case, and whether it kept to its own.
 
     A row's `more` has by how much it may rise at `most`, or must rise at `least`, relative (0.05 is 5 %,
@@ -179,8 +175,6 @@ class GateResult(RunBeside):
     where one case fails, else INCONCLUSIVE where one is inconclusive.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
-
     schema_version: Literal[3] = Field(default=3, alias="schema")
     confidence: float
     verdict: GateVerdict
@@ -189,15 +183,13 @@ class GateResult(RunBeside):
 BenchStatus = Literal["complete", "budget", "interrupted", "failed"]
 
 
-class BenchDocument(Frozen):
+class BenchDocument(Document):
     """The one document of a bench: measured at once, kept in no store.
 
     `told` has its rows, `facts` what was asked for and what is known besides, by names that the bench
     declares. `status` is "budget" where the budget ended it before its end; `stopped_because` says why it
     failed, and is empty otherwise. `seed` is null where nothing was drawn.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
     schema_version: Literal[2] = Field(default=2, alias="schema")
     bench: str

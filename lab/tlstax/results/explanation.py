@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from tlstax.contract import Frozen
 from tlstax.results.interval import DIFFERENCES, Interval
-from tlstax.results.rows import Row
+from tlstax.results.rows import Document, Row
 from tlstax.study.labels import CONTROL_MARK
 
 
-class Explanation(Frozen):
+class Explanation(Document):
     """From a baseline to a case: which components and functions the extra CPU time of an operation went into.
 
     `title` names the two. Of the rows, as docs/tables.md has those of the topic `explain`, the first is the
@@ -20,8 +19,6 @@ class Explanation(Frozen):
     `shift`, `sampled`, `removal predicted` and `removal measured`. `sentences` say all of it in words, the
     culprit first. Within the factor `alike_within` of the baseline's cost two cases are alike.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
     schema_version: Literal[3] = Field(default=3, alias="schema")
     run: str

@@ -41,11 +41,22 @@ class Interval(Frozen):
         return self.low or self.point, self.high or self.point
 
     @property
+    def between(self) -> tuple[float, float] | None:
+        """Both ends; None where there is no interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    def side_of(self, nothing: float) -> int:
+        """Where all of it lies: above `nothing` (1), below (-1); 0 where it holds that, or has no ends."""
+        low, high = self.between or (nothing, nothing)
+        return (low > nothing) - (high < nothing)
+
+    @property
     def half_width(self) -> float | None:
         """How far a ratio may be off, relative: 0.02 when it is known to 2 %; None for one block."""
-        if self.low is None or self.high is None:
+        if self.between is None:
             return None
-        return sqrt(self.high / self.low) - 1
+        low, high = self.between
+        return sqrt(high / low) - 1
 
     @property
     def is_telling(self) -> bool:
@@ -55,12 +66,12 @@ class Interval(Frozen):
     @property
     def excludes_one(self) -> bool:
         """Whether a ratio is told apart from no difference at all."""
-        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+        return self.side_of(1) != 0
 
     @property
     def excludes_zero(self) -> bool:
         """Whether a difference is told apart from no difference at all."""
-        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+        return self.side_of(0) != 0
 
     def each(self, change: Callable[[float], float]) -> Interval:
         """The same in another unit: the figure and the ends, each changed in a way that keeps their order."""
@@ -75,6 +86,7 @@ class Interval(Frozen):
     @property
     def reach(self) -> float | None:
         """How far a difference that ought to be none strayed, or could have by chance; None for one block."""
-        if self.low is None or self.high is None:
+        if self.between is None:
             return None
-        return max(abs(self.point), (self.high - self.low) / 2)
+        low, high = self.between
+        return max(abs(self.point), (high - low) / 2)

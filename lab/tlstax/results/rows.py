@@ -93,6 +93,21 @@ class Row(Frozen):
             raise ValueError(f"the row of {self.outcome} is of a {self.of}, not of a {kind}")
         return self.known
 
+    @property
+    def amount(self) -> float:
+        """The value as a number to reckon with: 0 where there is none."""
+        return self.value or 0.0
+
+    @property
+    def baseline_amount(self) -> float:
+        """The same of the baseline's value."""
+        return self.baseline_value or 0.0
+
+    def numbers(self, column: str) -> tuple[int, ...]:
+        """The several numbers that one of the topic's own columns has; none where it has nothing."""
+        value = self.more.get(column)
+        return value if isinstance(value, tuple) else ()
+
     def number(self, column: str) -> float | None:
         """What one of the topic's own columns has as a number; None where it has nothing."""
         value = self.more.get(column)
@@ -125,10 +140,14 @@ class Told(Frozen):
         )
 
 
-class ToldOfRun(Frozen):
-    """What a command tells of one topic of a run: `explain`, of one that counted locks, who takes more."""
+class Document(Frozen):
+    """A document that is printed as JSON: what is the version of its form here is `schema` there."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+
+class ToldOfRun(Document):
+    """What a command tells of one topic of a run: `explain`, of one that counted locks, who takes more."""
 
     schema_version: Literal[2] = Field(default=2, alias="schema")
     run: str
@@ -150,6 +169,13 @@ class RowSet:
         """What is known of it; None where nothing is."""
         row = self.row(outcome, unit)
         return None if row is None else row.interval
+
+    def known(self, outcome: str, unit: str = "") -> Interval:
+        """What is known of an outcome that the thing has. KeyError where it has none, or no interval."""
+        found = self.interval(outcome, unit)
+        if found is None:
+            raise KeyError(outcome)
+        return found
 
 
 def by_case(rows: Iterable[Row]) -> tuple[RowSet, ...]:

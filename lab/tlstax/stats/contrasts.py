@@ -269,7 +269,7 @@ def contrasts(series: Series) -> Iterator[Row]:
                     role="contrast",
                     outcome=outcome,
                     unit=UNITS[outcome],
-                    case=dict(case.levels),
+                    case=case.levels,
                     baseline=other,
                     value=stats.beside(baseline_value, interval, own),
                     baseline_value=baseline_value,
@@ -309,19 +309,14 @@ def pooled_ratios(series: Series) -> Iterator[Row]:
                 role="pooled",
                 outcome=outcome,
                 unit=UNITS[outcome],
-                case=without_ladder(levels),
-                baseline=without_ladder(other),
+                case=levels.without(LADDER),
+                baseline=other.without(LADDER),
                 interval=interval,
                 of="ratio",
                 noise_floor=floor.relative,
                 judgement=judge(interval, floor.relative, series.study.alike_within),
                 more={"factor": factor, "noise_from": floor.source, "pooled_connections": tuple(steps)},
             )
-
-
-def without_ladder(levels: Levels) -> dict[str, Level]:
-    """The levels of a whole ladder."""
-    return {name: level for name, level in levels.items() if name != LADDER}
 
 
 def _rungs(series: Series) -> Iterator[tuple[str, list[tuple[CaseLevels, CaseLevels]]]]:

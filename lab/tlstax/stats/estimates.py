@@ -136,6 +136,12 @@ def counts_of(records: Iterable[TrialRecord]) -> TrialCounts:
     return TrialCounts(valid=counted["valid"], invalid=counted["invalid"], unknown=counted["unknown"])
 
 
+def first_reason(records: Iterable[TrialRecord]) -> str:
+    """The most frequent reason why trials are not valid, of the first of each; empty where none has any."""
+    reasons = Counter(reason for record in records for reason in record.verdict.reasons[:1])
+    return reasons.most_common(1)[0][0] if reasons else ""
+
+
 def _comparison(
     case: Case,
     baseline: Case,
@@ -148,18 +154,18 @@ def _comparison(
     for block in tried:
         record = own[block][0]
         control = _beside(record, controls[block]) if block in controls else None
-        is_valid = control is not None and control.verdict.value == "valid"
-        pairs.append(Pair(block, record, _beside(record, others[block]), control if is_valid else None))
+        again = control if control is not None and control.is_valid else None
+        pairs.append(Pair(block, record, _beside(record, others[block]), again))
     lost = [
         record
         for pair in pairs
         for record in ([pair.record, pair.baseline] if case != baseline else [pair.record])
-        if record.verdict.value != "valid"
+        if not record.is_valid
     ]
     return Comparison(
         case=case,
         baseline=baseline,
-        pairs=tuple(p for p in pairs if p.record.verdict.value == p.baseline.verdict.value == "valid"),
+        pairs=tuple(p for p in pairs if p.record.is_valid and p.baseline.is_valid),
         lost=tuple(lost),
         tried_blocks=len(tried),
     )

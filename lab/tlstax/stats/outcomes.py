@@ -179,12 +179,16 @@ def merged(records: Iterable[TrialRecord], phase: str) -> Histogram | None:
     )
 
 
+def _known(amounts: Mapping[str, float | None], *, each: float = 1.0) -> dict[str, float]:
+    """Those of the amounts that are known, for each of so many."""
+    return {name: amount / each for name, amount in amounts.items() if amount is not None}
+
+
 def _copy(done: Done) -> dict[str, float]:
-    if done.streamed is None:
+    copy = done.streamed
+    if copy is None:
         return {}
-    crossed = done.streamed.received_bytes
-    on_the_wire = {} if crossed is None else {"copy_wire_bytes": float(crossed)}
-    return {"copy_bytes": float(done.streamed.copy_bytes), **on_the_wire}
+    return _known({"copy_bytes": copy.copy_bytes, "copy_wire_bytes": copy.received_bytes})
 
 
 def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
@@ -385,8 +389,8 @@ def _processors(record: TrialRecord) -> dict[str, float]:
 
 
 def _observers(record: TrialRecord) -> dict[str, float]:
-    used_us = record.window.observers_cpu_us if record.window is not None else None
-    return {} if used_us is None else {"observers_cpu_us": used_us}
+    window = record.window
+    return _known({"observers_cpu_us": window.observers_cpu_us}) if window is not None else {}
 
 
 def _busiest_thread_us(record: TrialRecord, done: Done) -> float:
@@ -403,24 +407,23 @@ def _memory(record: TrialRecord) -> dict[str, float]:
         sizes |= {"server_pss_bytes": window.server.pss_bytes, "server_threads": window.server.threads}
     if window is not None and window.client is not None and window.client.threads is not None:
         sizes["client_rss_bytes"] = window.client.rss_bytes
-    return {name: float(size) for name, size in sizes.items() if size is not None}
+    return _known(sizes)
 
 
 def _wire(done: Done) -> dict[str, float]:
     wire, operations = done.wire, done.operations
     if wire is None or not operations:
         return {}
-    found = {
-        "bytes_per_op": (wire.bytes_sent + wire.bytes_received) / operations,
-        "bytes_sent_per_op": wire.bytes_sent / operations,
-        "bytes_received_per_op": wire.bytes_received / operations,
+    counts: dict[str, float | None] = {
+        "bytes_per_op": wire.bytes_sent + wire.bytes_received,
+        "bytes_sent_per_op": wire.bytes_sent,
+        "bytes_received_per_op": wire.bytes_received,
+        "records_sent_per_op": wire.records_sent,
+        "records_received_per_op": wire.records_received,
     }
     if wire.segments_sent is not None and wire.segments_received is not None:
-        found["segments_per_op"] = (wire.segments_sent + wire.segments_received) / operations
-    for way, records in (("sent", wire.records_sent), ("received", wire.records_received)):
-        if records is not None:
-            found[f"records_{way}_per_op"] = records / operations
-    return found
+        counts["segments_per_op"] = wire.segments_sent + wire.segments_received
+    return _known(counts, each=operations)
 
 
 def phases_together(done: Done, phases: Collection[str]) -> PhaseWire | None:
@@ -442,9 +445,8 @@ def _phases_on_the_wire(done: Done) -> dict[str, float]:
     for name, (phases, _) in WIRE_PHASES.items():
         wire = phases_together(done, phases)
         if wire is not None:
-            found[f"round_trips_per_{name}"] = wire.round_trips / wire.times
-            found[f"bytes_sent_per_{name}"] = wire.bytes_sent / wire.times
-            found[f"bytes_received_per_{name}"] = wire.bytes_received / wire.times
+            for amount in ("round_trips", "bytes_sent", "bytes_received"):
+                found[f"{amount}_per_{name}"] = getattr(wire, amount) / wire.times
     return found
 
 
@@ -454,17 +456,18 @@ def _locks(record: TrialRecord) -> dict[str, float]:
     if locks is None or not locks.operations:
         return {}
     taken = locks.of_kinds(*LOCKS)
-    return {
-        "server_locks_per_op": sum(site.calls for site in taken) / locks.operations,
-        "server_locks_moved_per_op": sum(site.moved for site in taken) / locks.operations,
-        "server_locks_contended_per_op": sum(site.contended for site in taken) / locks.operations,
-        "server_lock_waits_per_op": sum(site.calls for site in locks.of_kinds("wait")) / locks.operations,
+    counts = {
+        "server_locks_per_op": sum(site.calls for site in taken),
+        "server_locks_moved_per_op": sum(site.moved for site in taken),
+        "server_locks_contended_per_op": sum(site.contended for site in taken),
+        "server_lock_waits_per_op": sum(site.calls for site in locks.of_kinds("wait")),
         **{
-            f"server_{whose}_locks_per_op": sum(site.calls for site in own) / locks.operations
+            f"server_{whose}_locks_per_op": sum(site.calls for site in own)
             for whose in ("libssl", "libcrypto")
             if (own := [site for site in taken if site.library.startswith(whose)])
         },
     }
+    return _known(counts, each=locks.operations)
 
 
 MOST_GROUPS = 12

@@ -13,6 +13,7 @@ from typing import Any
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
+from tlstax.results.rows import Row
 from tlstax.stats.outcomes import outcomes, phases
 from tlstax.stats.pooling import Pooling, machines_of
 from tlstax.stats.slices import Turns, alone, log_ratio, together, turns
@@ -39,9 +40,7 @@ Taken = Mapping[int, Turns]
 def valid_values(study: Study, records: Iterable[TrialRecord]) -> Values:
     """The outcomes of all valid trials. Raises MachineFault where a histogram cannot be decoded."""
     told = phases(study)
-    return {
-        record.trial.place: outcomes(record, told) for record in records if record.verdict.value == "valid"
-    }
+    return {record.trial.place: outcomes(record, told) for record in records if record.is_valid}
 
 
 @dataclass(frozen=True)
@@ -105,6 +104,11 @@ class Series:
     def interval(self, logs: Logs) -> Interval | None:
         """The geometric mean of what these are the logarithms of, with its interval; None without any."""
         return self.pooling.interval(logs) if logs else None
+
+    def rows(self, logs: Logs, **row: Any) -> Iterator[Row]:
+        """The row of what these are the logarithms of, with its interval; none without any."""
+        if logs:
+            yield Row(interval=self.pooling.interval(logs), **row)
 
     def geometric_means(self, levels: CaseLevels, other: CaseLevels, outcome: str) -> tuple[float, float]:
         """The outcome of both cases over the blocks that both have. Needs a block."""

@@ -55,8 +55,4 @@ def in_kernel_percent(stacks: Stacks) -> float:
 
 def valid_by_block(records: Iterable[TrialRecord], case: Case) -> dict[int, TrialRecord]:
     """The valid ones of a case's trials, by their block."""
-    return {
-        record.trial.block: record
-        for record in records
-        if record.trial.case == case and record.verdict.value == "valid"
-    }
+    return {record.trial.block: record for record in records if record.trial.case == case and record.is_valid}

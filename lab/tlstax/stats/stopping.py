@@ -241,7 +241,4 @@ def most_telling(ratios: Sequence[KnownRatio], count: int) -> list[KnownRatio]:
 
 def _certainly_off(ratio: Interval) -> float:
     """How far from 1, as a logarithm, a ratio is at the least; nothing where its interval holds 1."""
-    low, high = ratio.low, ratio.high
-    if low is None or high is None or low <= 1 <= high:
-        return 0.0
-    return min(abs(log(low)), abs(log(high)))
+    return min(abs(log(end)) for end in ratio.ends) if ratio.excludes_one else 0.0

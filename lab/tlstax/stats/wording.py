@@ -26,6 +26,7 @@ from tlstax.study.labels import (
 )
 from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION, TLS_SWITCH, key_of, planted_words
 from tlstax.study.tls_levels import is_of_client
+from tlstax.support.text import with_commas
 
 MOST_PER_CENT = 1000
 """What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""
@@ -109,10 +110,10 @@ def with_ends(  # noqa: PLR0913 (a unit and another one behind the ends, by name
 
     Where there is no interval it is `alone` in the blocks that there are, or the figure where that is None.
     """
-    if found.low is None or found.high is None:
+    if found.between is None:
         (point,) = rounding(found.point)
         return f"{point}{unit}" if alone is None else f"{alone} in {without_scatter(found)} alone"
-    point, low, high = rounding(found.point, found.low, found.high)
+    point, low, high = rounding(found.point, *found.between)
     return f"{point}{unit} {set_ends(low, high, form, unit=last)}"
 
 
@@ -197,7 +198,7 @@ _PLAIN = {"cipher": "default", "path": DIRECT}
 
 def mode_label(levels: Levels) -> str:
     """What was done: "reconnecting, TLS 1.3 resumed"."""
-    return ", ".join(part for part in (workload_label(levels), tls_label(levels)) if part)
+    return with_commas(workload_label(levels), tls_label(levels))
 
 
 def case_label(levels: Levels, study: Study) -> str:
@@ -235,7 +236,7 @@ def certificate_label(levels: Levels) -> str:
 
 def subject_label(levels: Levels, study: Study) -> str:
     """What was measured: "mysql-9.7 over openssl-3.5.5, twin"; factors that never vary are left out."""
-    varied = {name for name, known in study.levels_of().items() if len(known) > 1}
+    varied = study.varied
     server, library = (str(levels[name]) if name in levels else "" for name in (SERVER, LIBRARY))
     words = [f"{server} over {library}" if server and library not in {"", "own"} else server or library]
     words[0] = f"{words[0]}{planted_words(levels.get(FAULT, NO_FAULT))}".strip()
@@ -264,7 +265,7 @@ def subject_label(levels: Levels, study: Study) -> str:
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:
         words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")
-    return ", ".join(word for word in words if word) or EVERYTHING
+    return with_commas(*words) or EVERYTHING
 
 
 def negotiated(records: Iterable[TrialRecord]) -> str:

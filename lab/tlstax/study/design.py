@@ -210,6 +210,11 @@ class Study(Frozen):
         """Every factor, free or bundled, and the levels that it has here, in the order written."""
         return self._levels
 
+    @property
+    def varied(self) -> frozenset[str]:
+        """The factors that have several levels here."""
+        return frozenset(name for name, levels in self._levels.items() if len(levels) > 1)
+
     @cached_property
     def _levels(self) -> dict[str, tuple[Level, ...]]:
         bundled: dict[str, tuple[Level, ...]] = {}

@@ -185,7 +185,7 @@ def counted_by_case(records: Iterable[TrialRecord]) -> dict[CaseLevels, Counted]
     counts: defaultdict[CaseLevels, Counter[str]] = defaultdict(Counter)
     for record in records:
         case, window = record.trial.case, record.window
-        if record.verdict.value != "valid" or case.role == "control" or record.done is None or window is None:
+        if not record.is_valid or case.role == "control" or record.done is None or window is None:
             continue
         levels = case.levels
         operations[levels] += record.watched_operations
@@ -230,7 +230,7 @@ class _Comparison:
 
     def _row(self, levels: CaseLevels, **known: Any) -> Row:
         label = _case_words(levels, self.series.study)
-        return Row(label=label, case=dict(levels), baseline=dict(self.reference), **known)
+        return Row(label=label, case=levels, baseline=self.reference, **known)
 
     def _beside(self, levels: CaseLevels, floor: float | None) -> Row | None:
         own, others = self._logs(levels), self._logs(self.reference)
@@ -322,8 +322,7 @@ def _case_words(levels: CaseLevels, study: Study) -> str:
 
     What is the same in the whole study goes without saying.
     """
-    known = study.levels_of()
-    said = {n: at for n, at in levels.without(*WHO).items() if n in ALWAYS_SAID or len(known.get(n, ())) > 1}
+    said = levels.without(*WHO).only(*ALWAYS_SAID, *study.varied)
     return with_commas(
         group_label(said, study), label_levels(said, study) if study.baseline.keys() & said else ""
     )
@@ -403,11 +402,11 @@ def _value_words(row: Row, *, of_reference: bool = False) -> str:
 def _interval_words(row: Row) -> str:
     """How far it is from the reference client: "+1.3 %, −0.4 to +3.0 % at 95 %"."""
     ratio = row.known
-    if ratio.low is None or ratio.high is None:
+    if ratio.between is None:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
     if not ratio.is_telling:
         return f"{signed_percent(ratio.point - 1)} in {counted(ratio.blocks, 'block')}, which are too few"
-    point, low, high = signed_alike(*map(per_cent, (ratio.point, ratio.low, ratio.high)))
+    point, low, high = signed_alike(*map(per_cent, (ratio.point, *ratio.between)))
     return f"{point} %, {low} to {high} % at {percent(ratio.confidence)}"
 
 
@@ -416,9 +415,9 @@ def _clue_words(clue: Row, row: Row) -> str:
 
     What each further connection must cost to be all of it is said, so that a reader can judge whether it can.
     """
-    own, other = clue.value or 0.0, clue.baseline_value or 0.0
+    own, other = clue.amount, clue.baseline_amount
     if clue.outcome == CONNECTIONS:
-        each_us = ((row.value or 0.0) - (row.baseline_value or 0.0)) / (own - other)
+        each_us = (row.amount - row.baseline_amount) / (own - other)
         return (
             f"{number(1000 * (own - other))} more connections are made within the window for every 1,000 "
             f"operations, which would be all of it at {microseconds(each_us)} each"

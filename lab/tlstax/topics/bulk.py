@@ -20,7 +20,6 @@ from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row, RowSet, Told
 from tlstax.stats.series import Series, difference
 from tlstax.stats.wording import microseconds, percent
-from tlstax.study import Level
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.workloads import by_numbers
@@ -28,17 +27,11 @@ from tlstax.study.workloads.sized import Inserted, Rows, Sent
 from tlstax.support.grouping import grouped
 from tlstax.support.text import with_commas
 from tlstax.topics.core import charts as parts
-from tlstax.topics.core import figures, palette
-from tlstax.topics.core.charts import (
-    Line,
-    Point,
-    Style,
-    curves_panel,
-    quantitative,
-)
+from tlstax.topics.core import figures
+from tlstax.topics.core.charts import Line, Point, curves_panel, level_style, quantitative
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.outcome_names import MIB, MIB_PER_S, OF_A_MIB
-from tlstax.topics.core.section import Charts, Items, OnPage, Roomy, Section, Words
+from tlstax.topics.core.section import INTERVALS, Charts, Items, OnPage, Roomy, Section, Words, reading
 from tlstax.topics.core.table import Cell, Number, Table, number
 from tlstax.topics.core.topic import Run, Topic
 
@@ -123,7 +116,7 @@ def _curve(series: Series, ordered: Sequence[Sized]) -> Iterator[Row]:
     if not known:
         return
     first = ordered[0]
-    case: dict[str, Level] = {name: level for name, level in first.levels.items() if name != WORKLOAD}
+    case = first.levels.without(WORKLOAD)
     label = with_commas(label_levels(case, series.study), group_label(case, series.study))
     common: dict[str, Any] = {"case": case, "label": label}
     of_curve: dict[str, More] = {DIRECTION: first.direction, ROWS_OF: first.rows_of_bytes}
@@ -133,8 +126,9 @@ def _curve(series: Series, ordered: Sequence[Sized]) -> Iterator[Row]:
         yield from _rows(common, _figures(series, own, added))
         baseline = series.own_baseline(own.levels)
         if baseline.get("tls") == "off" and baseline != own.levels:
-            ratio = series.interval(series.log_ratios(own.levels, baseline, CPU["server"]))
-            yield from _rows({**common, "baseline": baseline, "of": "ratio"}, [(TO_PLAINTEXT, "1", ratio)])
+            ratios = series.log_ratios(own.levels, baseline, CPU["server"])
+            beside = {"outcome": TO_PLAINTEXT, "unit": "1", "of": "ratio", "baseline": baseline}
+            yield from series.rows(ratios, **beside, **common)
     further = ((OF_A_FURTHER_MIB.format(side), "us", _further(series, ordered, side)) for side in CPU)
     small = SMALL_FROM, "B", _small_from_bytes(series, ordered, added)
     yield from _rows({**common, "more": of_curve}, [small, *further])
@@ -308,7 +302,6 @@ READING = (
     "Of the values alone, without the protocol's or TLS's own bytes; geometric means over blocks. Each "
     "further MiB: from the smallest size to the largest, without what a statement costs by itself."
 )
-INTERVALS = "In brackets: the {confidence} interval."
 WIRE_TITLE = "bytes on the wire for each byte of values: {}"
 RECORDS_TITLE = "TLS records with data that each side sends for a statement, and their bytes on the wire: {}"
 SIDES = {"server": "server", "client": "client", "path": "programs between client and server"}
@@ -318,14 +311,22 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     """Tables for each kind of statement: rate, bytes, records and CPU times."""
     curves = curves_of(told.rows)
     said = (Items(told.sentences, all_of_them=True),) if told.sentences else ()
-    intervals = Words(INTERVALS.format(confidence=percent(document.design.confidence)), aside=True)
     tables = [
         table
         for own in grouped(curves, lambda curve: (curve.kind, curve.sizes)).values()
         for table in _tables(own)
     ]
     charts = OnPage(lambda: (*share_charts(curves), *bulk_charts(curves)))
-    yield Section((*said, charts, *tables, Words(READING, aside=True), Roomy((intervals,))), told.title)
+    yield Section(
+        (
+            *said,
+            charts,
+            *tables,
+            Words(READING, aside=True),
+            Roomy((reading(INTERVALS, document.design.confidence),)),
+        ),
+        told.title,
+    )
 
 
 def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
@@ -440,8 +441,7 @@ def _lines(curves: Sequence[Curve], outcome: str, times: float, said: Callable[[
             for size, known in curve.by_size(outcome).items()
         )
         if points:
-            ink = palette.level_ink(place).light
-            lines.append(Line(Style(curve.label, ink, palette.level_shape(place + 1)), points))
+            lines.append(Line(level_style(curve.label, place), points))
     return lines
 
 

@@ -20,6 +20,7 @@ from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.study.level_names import UNIX_SOCKET
+from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
@@ -74,9 +75,7 @@ def rows(run: Run) -> Iterator[Row]:
     for case in cases(run.study) if run.study.capture else ():
         if case.role != "control" and case.key() not in could:
             why = (_why_not(case.levels),)
-            yield Row(
-                role=NOT_CAPTURED, label=full_label(case, run.study), case=dict(case.levels), caveats=why
-            )
+            yield Row(role=NOT_CAPTURED, label=full_label(case, run.study), case=case.levels, caveats=why)
 
 
 def _captured(stored: StoredRun) -> list[TrialRecord]:
@@ -108,7 +107,7 @@ def _case(record: TrialRecord, study: Study) -> Iterator[Row]:
     of_case = Row(
         role=CAPTURED,
         label=label(case, study),
-        case=dict(case.levels),
+        case=case.levels,
         blocks=1,
         judgement=record.verdict.value,
         negotiated=_agreed_words(numbers, agreed.values()),
@@ -184,7 +183,7 @@ def _first_bytes(record: TrialRecord, capture: Capture, study: Study) -> FirstBy
     in_window = () if shown and shown.in_window else capture.window_frames[:MOST_FRAMES]
     group, name = group_label(levels, study), label(record.trial.case, study)
     return FirstBytes(
-        case=dict(levels),
+        case=levels,
         label=f"{name} ({group})" if group else name,
         offered=handshakes[0].hello if handshakes else None,
         is_direct=shown is not None and shown.is_direct,
@@ -275,16 +274,15 @@ def _lines(of_cases: Iterable[RowSet], *, narrow: bool = False) -> Lines:
 
 def _notes(told: Told) -> Iterator[str]:
     """Cases that no tap saw, and those whose captured trial was not valid, each reason once."""
-    reasons: dict[str, dict[str, None]] = {}
-    for row in told.of(role=NOT_CAPTURED):
-        reasons.setdefault(f"not captured: {row.caveats[0]}", {})[row.label] = None
-    for row in told.of(role=CAPTURED):
-        if row.judgement != "valid":
-            why = f"captured, and {row.judgement}: {'; '.join(row.caveats)}"
-            reasons.setdefault(why, {})[row.label] = None
-    for reason, (first, *more) in reasons.items():
+    said = [(row.label, f"not captured: {row.caveats[0]}") for row in told.of(role=NOT_CAPTURED)]
+    said += [
+        (row.label, f"captured, and {row.judgement}: {'; '.join(row.caveats)}")
+        for row in told.of(role=CAPTURED)
+        if row.judgement != "valid"
+    ]
+    for reason, (first, *more) in grouped(dict.fromkeys(said), lambda both: both[1]).items():
         others = f" (and {counted(len(more), 'more case')})" if more else ""
-        yield f"{first}{others}: {reason}"
+        yield f"{first[0]}{others}: {reason}"
 
 
 def _dump(frame: Frame, most_bytes: int) -> Dump:

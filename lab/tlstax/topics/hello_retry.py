@@ -146,7 +146,7 @@ def rows(run: Run) -> Iterator[Row]:
                 role=NOT_NEEDED,
                 outcome="handshakes",
                 unit="1",
-                case=dict(levels),
+                case=levels,
                 value=own.made,
                 more={SERVER: own.server},
             )
@@ -192,7 +192,7 @@ def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[CaseLevels,
     by_case: dict[CaseLevels, _Seen] = {}
     for record in records:
         done, case = record.done, record.trial.case
-        if record.verdict.value != "valid" or done is None:
+        if not record.is_valid or done is None:
             continue
         # Only TLS 1.3 knows a HelloRetryRequest, and not every client can report it.
         telling = [
@@ -282,7 +282,7 @@ def _retried_case(series: Series, own: _Seen, avoiding: Iterable[tuple[Avoider, 
         outcome="handshakes_retried",
         unit="1",
         label=offered_words(levels.get(GROUP, "default")),
-        case=dict(levels),
+        case=levels,
         value=own.retried,
         baseline_value=own.made,
         more={
@@ -297,7 +297,7 @@ def _retried_case(series: Series, own: _Seen, avoiding: Iterable[tuple[Avoider, 
         offered = offered_words(other.case.levels.get(GROUP, "default"))
         avoided = {
             "role": AVOIDED,
-            "baseline": dict(other.case.levels),
+            "baseline": other.case.levels,
             "baseline_value": float(other.retried),
             "label": f"{VARIANT_WORDS[GROUPS_LIFTED]}, {offered}" if by == "server" else offered,
             "more": {PLACE: retried.more[PLACE], BY: by, AGREED: other.group},
@@ -310,12 +310,11 @@ def _retried_case(series: Series, own: _Seen, avoiding: Iterable[tuple[Avoider, 
 
 def _place(levels: CaseLevels, study: Study) -> str:
     """What the case shares with those that avoid its retry, as far as the study varies it."""
-    varied = {name for name, known in study.levels_of().items() if len(known) > 1}
     shared = levels.without(GROUP, FAULT)
     return with_commas(
         subject_label(shared, study),
-        mode_label({name: level for name, level in shared.items() if name in varied}),
-        f"{shared[LADDER]} connections" if LADDER in varied else "",
+        mode_label(shared.only(*study.varied)),
+        f"{shared[LADDER]} connections" if LADDER in study.varied else "",
     )
 
 
@@ -359,7 +358,7 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
     yield from _round_trips(shown)
     yield from _costs(shown)
     for server, own in grouped(_of(shown, NOT_NEEDED), lambda row: row.word(SERVER)).items():
-        made = f"{round(sum(row.value or 0.0 for row in own)):,} TLS 1.3 handshakes"
+        made = f"{round(sum(row.amount for row in own)):,} TLS 1.3 handshakes"
         yield f"{server} needed no HelloRetryRequest in {made} as the client chose them"
 
 
@@ -452,17 +451,13 @@ def _name(kind: Row) -> str:
     return kind.word(SERVER).partition(" over ")[0]
 
 
-def _how_many(kinds: Iterable[Row]) -> str:
+def _how_many(kinds: Sequence[Row]) -> str:
     """How many were retried of how many: "all 120 full and 3 of 40 resumed TLS 1.3 handshakes"."""
-    made, retried = Counter[str](), Counter[str]()
-    for kind in kinds:
-        made[kind.outcome] += round(kind.baseline_value or 0)
-        retried[kind.outcome] += round(kind.value or 0)
-    parts = [
-        f"{share(retried[outcome], made[outcome])} {word}"
-        for outcome, word in ((FULL, "full"), (RESUMED, "resumed"))
-        if retried[outcome]
-    ]
+    parts = []
+    for outcome, word in ((FULL, "full"), (RESUMED, "resumed")):
+        own = [kind for kind in kinds if kind.outcome == outcome]
+        if retried := round(sum(kind.amount for kind in own)):
+            parts.append(f"{share(retried, round(sum(kind.baseline_amount for kind in own)))} {word}")
     return f"{' and '.join(parts)} TLS 1.3 handshakes"
 
 
@@ -505,17 +500,19 @@ def _costs(shown: Sequence[Row]) -> Iterator[str]:
 def _less(costs: Sequence[Row]) -> str:
     """All costs in words: "a connection costs 1 round trip less; alike in client CPU"."""
     parts = []
+    judged = grouped(costs, lambda cost: cost.judgement)
     moved = [
-        f"{enumerated(found)} {way}"
+        f"{enumerated(map(quantity, judged[judgement]))} {way}"
         for way, judgement in (("less", "higher"), ("more", "lower"))
-        if (found := [quantity(cost) for cost in costs if cost.judgement == judgement])
+        if judgement in judged
     ]
     if moved:
         parts.append(f"a connection costs {enumerated(moved)}")
-    for judgement in ("alike", "inconclusive"):
-        unseen = [COSTS[cost.outcome].words for cost in costs if cost.judgement == judgement]
-        if unseen:
-            parts.append(f"{judgement} in {enumerated(unseen)}")
+    parts += [
+        f"{judgement} in {enumerated(COSTS[cost.outcome].words for cost in judged[judgement])}"
+        for judgement in ("alike", "inconclusive")
+        if judgement in judged
+    ]
     return "; ".join(parts) or "nothing could be compared"
 
 

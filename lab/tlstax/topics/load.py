@@ -59,8 +59,7 @@ def rows(run: Run) -> Iterator[Row]:
     no other. `load pilot` is what was seen before the first block of some machines together.
     """
     known = run.stored.header.load
-    valid = [record for record in run.stored.measured if record.verdict.value == "valid"]
-    shared = [(record, record.load) for record in valid if record.load is not None]
+    shared = [(record, record.load) for record in run.stored.valid if record.load is not None]
     if known is None or not shared:
         return
     loads = [load for _, load in shared]
@@ -123,7 +122,7 @@ def _busy(label: str, trials: Sequence[tuple[TrialRecord, Load]], cpus: int) -> 
         outcome="busy",
         unit=SHARE_OF_TIME,
         label=label,
-        case=dict(trials[0][0].trial.case.levels),
+        case=trials[0][0].trial.case.levels,
         value=clients,
         baseline_value=server,
         judgement=limit,
@@ -134,10 +133,10 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
     """Who sent how much, how exactly together, how many were needed, what the limit was, and who is slow."""
     machines = [row for row in shown if row.role == MACHINE]
     names = enumerated([row.word(NAME) for row in machines])
-    shares = ", ".join(f"{row.word(NAME)} {row.value or 0:.0%}" for row in machines).replace("%", " %")
+    shares = ", ".join(f"{row.word(NAME)} {row.amount:.0%}" for row in machines).replace("%", " %")
     alone = len(machines) == 1
     yield f"all load came from {names}" if alone else f"the load came from {names} at once ({shares})"
-    numbers = {row.outcome: row.value or 0.0 for row in shown if row.role == TOGETHER}
+    numbers = {row.outcome: row.amount for row in shown if row.role == TOGETHER}
     if SKEW in numbers:
         yield (
             f"they began each slice {numbers[SKEW]:.0f} µs apart in the median, clocks known to "

@@ -17,13 +17,12 @@ from tlstax.results.rows import Row, RowSet, Told, by_case
 from tlstax.stats.outcomes import outcome
 from tlstax.stats.stats import geometric_mean
 from tlstax.stats.wording import FAULT, MINUS, capitalised, case_label
-from tlstax.study import Case, Levels, Study
+from tlstax.study import Case, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import TRIALS, Column
-from tlstax.topics.core.figures import significant
 from tlstax.topics.core.section import Folded, OnPage, Roomy, Section, Words
 from tlstax.topics.core.table import Number, Table
 from tlstax.topics.core.topic import Run, Topic
@@ -70,7 +69,7 @@ def rows(run: Run) -> Iterator[Row]:
 
 def _of_side(run: Run, side: Side) -> Iterator[Row]:
     study = run.study
-    valid = [record for record in run.stored.trials if record.verdict.value == "valid"]
+    valid = [record for record in run.stored.trials if record.is_valid]
     seen = (one for one in valid if _counts_of(one, side) is not None)
     cases = grouped(seen, lambda one: _named(one, study))
     others = grouped((one for one in valid if one.locks is None), lambda one: _named(one, study))
@@ -90,7 +89,7 @@ def _named(record: TrialRecord, study: Study) -> CaseLevels:
 
 
 def _case(
-    levels: Levels,
+    levels: CaseLevels,
     study: Study,
     records: Sequence[TrialRecord],
     not_counted: Sequence[TrialRecord],
@@ -103,13 +102,13 @@ def _case(
     without, counting = (
         [rate for record in some if (rate := outcome(record, RATE))] for some in (not_counted, records)
     )
-    label = case_label({name: level for name, level in levels.items() if name != FAULT}, study)
+    label = case_label(levels.without(FAULT), study)
     yield Row(
         role=ALL_OF_THEM,
         outcome=IN_ALL[side],
         unit="1",
         label=label,
-        case=dict(levels),
+        case=levels,
         value=sum(map(_locks, counts)) / operations if operations else 0.0,
         more={
             TRIALS.name: len(counts),
@@ -125,7 +124,7 @@ def _case(
             outcome=f"{library}: {function}: {call}",
             unit="1",
             label=label,
-            case=dict(levels),
+            case=levels,
             value=calls / operations,
             more={
                 CALL: call,
@@ -197,7 +196,7 @@ def _sum(values: Iterable[float | None]) -> float:
 
 
 def _table_of_takers(case: Row, *takers: Row) -> Table:
-    shown = [row for row in takers if (row.value or 0.0) >= LEAST][:SHOWN]
+    shown = [row for row in takers if row.amount >= LEAST][:SHOWN]
     lines: list[tuple[str | Number, ...]] = [
         (_name(row), row.word(CALL), *(map(_rate, (row.value, row.number(MOVED), row.number(NOT_FREE)))))
         for row in shown
@@ -275,7 +274,7 @@ def _foremost(
     pairs = [pair for pair in pairs if pair[0] != pair[1]] or [(own, cases[0]) for own in cases[1:]] or pairs
 
     def more(pair: tuple[CaseLevels, CaseLevels]) -> float:
-        values = ([_value(rows[levels][0]) if levels in rows else 0.0 for levels in pair] for rows in sides)
+        values = ([rows[levels][0].amount if levels in rows else 0.0 for levels in pair] for rows in sides)
         return sum(own - beside for own, beside in values)
 
     sides = counted.values()
@@ -307,18 +306,18 @@ def _changes(own: Sequence[Row], other: Sequence[Row]) -> list[Row]:
 
 
 def _value(row: Row | None) -> float:
-    return 0.0 if row is None or row.value is None else row.value
+    return 0.0 if row is None else row.amount
 
 
 def _more(row: Row) -> float:
-    return (row.value or 0.0) - (row.baseline_value or 0.0)
+    return row.amount - row.baseline_amount
 
 
 def _sentence(case: Row, baseline: Row, changes: Sequence[Row]) -> str:
     said = (
         f"{case.label} takes {case.value:.1f} locks for each operation, {baseline.label} {baseline.value:.1f}"
     )
-    more = _value(case) - _value(baseline)
+    more = case.amount - baseline.amount
     if abs(more) < LEAST or not changes:
         return f"{said}: no more and no fewer"
     first = changes[0]
@@ -330,27 +329,23 @@ def _sentence(case: Row, baseline: Row, changes: Sequence[Row]) -> str:
 def explained_sections(told: Told) -> Iterator[Section]:
     """The same as blocks for a terminal, of each side that is told of."""
     sides = [side for side in SIDES if _rows_of(told.rows, side)]
-    for side, sentence in zip(sides, told.sentences, strict=True):
-        yield _explained_section(told.title, sentence, _rows_of(told.rows, side)[1:])
-
-
-def _explained_section(title: str, sentence: str, changes: Sequence[Row]) -> Section:
-    shown = changes[:CHANGES_SHOWN]
-    lines: list[tuple[str | Number, ...]] = [
-        (
-            _name(row),
-            row.word(CALL),
-            Number(_more(row), said=significant),
-            *(Number(value or None, said="{:.2f}".format) for value in (row.value, row.baseline_value)),
-        )
-        for row in shown
-    ]
-    left = len(changes) - len(shown)
-    note = (f"{left} more functions; --json has all of them.",) if left else ()
     heads = ("a call that", "more", "here", "baseline")
-    table = Table("Functions that take more or fewer", heads, lines, note, of="function", literal=True)
-    blocks = table if changes else Words("No function takes more or fewer.")
-    return Section((Words(title, aside=True), blocks), f"{capitalised(sentence)}.")
+    for side, sentence in zip(sides, told.sentences, strict=True):
+        changes = _rows_of(told.rows, side)[1:]
+        lines: list[tuple[str | Number, ...]] = [
+            (
+                _name(row),
+                row.word(CALL),
+                Number(_more(row)),
+                *(Number(value or None, said="{:.2f}".format) for value in (row.value, row.baseline_value)),
+            )
+            for row in changes[:CHANGES_SHOWN]
+        ]
+        left = len(changes) - len(lines)
+        note = (f"{left} more functions; --json has all of them.",) if left else ()
+        table = Table("Functions that take more or fewer", heads, lines, note, of="function", literal=True)
+        blocks = table if changes else Words("No function takes more or fewer.")
+        yield Section((Words(told.title, aside=True), blocks), f"{capitalised(sentence)}.")
 
 
 COLUMNS = (

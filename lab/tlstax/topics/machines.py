@@ -67,7 +67,7 @@ def rows(run: Run) -> Iterator[Row]:
             "outcome": estimate.outcome,
             "unit": UNITS[estimate.outcome],
             "case": finding_levels(case),
-            "baseline": dict(estimate.comparison.baseline.levels),
+            "baseline": estimate.comparison.baseline.levels,
             "label": full_label(case, run.study),
             "of": "ratio",
         }
@@ -100,7 +100,7 @@ def reading(shown: Sequence[Row]) -> str:
             "intervals are of these two machines and hold the ratio of each: they reach from the lowest end "
             "of their own intervals to the highest; two machines do not tell what a third would show"
         )
-    kinds = sum(int(row.value or 0) for row in shown if row.role == KINDS)
+    kinds = sum(int(row.amount) for row in shown if row.role == KINDS)
     others = f"; they are of {kinds} kinds, and say nothing of any other" if kinds > 1 else ""
     return (
         f"intervals are of machines like these {machines}, each of which counts once, and have in them how "

@@ -29,11 +29,11 @@ from tlstax.study.factors import SERVER_FACTORS, CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, key_of
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted, enumerated
+from tlstax.support.text import counted, enumerated, with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
 from tlstax.topics.core.section import Items, Section, Words
-from tlstax.topics.core.table import INDENT, Cell, Number, Table
+from tlstax.topics.core.table import INDENT, Cell, Number, Table, number
 from tlstax.topics.core.topic import Run, Topic
 
 RSS, PSS, THREADS, PROCESSES = (
@@ -165,11 +165,7 @@ def rows(run: Run) -> Iterator[Row]:
         return
     pooling = Pooling(study.confidence, machines_of(run.stored.measured))
     kinds = _kinds(study)
-    valid = [
-        record
-        for record in run.stored.measured
-        if record.verdict.value == "valid" and record.trial.case.role != "control"
-    ]
+    valid = [record for record in run.stored.valid if record.trial.case.role != "control"]
     for shared, records in grouped(valid, lambda record: _shared(record, study)).items():
         subject, own = _subject(records[0], study), grouped(records, lambda record: _kind(record, study))
         readings = [reading for record in records if (reading := _reading(record, study)) is not None]
@@ -200,12 +196,8 @@ def _subject(record: TrialRecord, study: Study) -> str:
     choice, version = record.trial.case.levels.server_choice, record.server.version if record.server else ""
     name = record.claim.name if record.claim is not None else choice.server or "the server"
     server = replace(choice, server=f"{name} ({version})", certificate=DEFAULT_CERTIFICATE).words()
-    varied = {
-        factor: level
-        for factor, level in _shared(record, study).items()
-        if factor not in SERVER_FACTORS and len(study.levels_of()[factor]) > 1
-    }
-    return ", ".join(filter(None, (server, key_of(choice.certificate), group_label(varied, study))))
+    varied = _shared(record, study).only(*study.varied.difference(SERVER_FACTORS))
+    return with_commas(server, key_of(choice.certificate), group_label(varied, study))
 
 
 def _reading(record: TrialRecord, study: Study) -> Reading | None:
@@ -214,7 +206,7 @@ def _reading(record: TrialRecord, study: Study) -> Reading | None:
         return None
     server, client = window.server or ProcessUse(), window.client or ProcessUse()
     return Reading(
-        kind=label_levels(dict(_kind(record, study)), study),
+        kind=label_levels(_kind(record, study), study),
         block=record.trial.block,
         connections=record.trial.case.levels.connections,
         amounts={
@@ -239,8 +231,8 @@ def _served(records: Sequence[TrialRecord], study: Study, subject: str) -> Itera
                 role=SERVED,
                 outcome=name,
                 unit=unit,
-                label=label_levels(dict(_kind(own[0], study)), study),
-                case=dict(own[0].trial.case.levels),
+                label=label_levels(_kind(own[0], study), study),
+                case=own[0].trial.case.levels,
                 value=fmean(values),
                 blocks=len(values),
                 more={GROUP.name: subject},
@@ -289,10 +281,10 @@ def sentences(shown: Sequence[Row]) -> Iterator[str]:
                     f"memory{client} ({kind})"
                 )
     for row in shown:
-        if row.role == SERVED and row.outcome.endswith("cpu_share") and (row.value or 0.0) > BUSY_SHARE:
+        if row.role == SERVED and row.outcome.endswith("cpu_share") and row.amount > BUSY_SHARE:
             side = row.outcome.partition("_")[0]
             yield (
-                f"{row.word(GROUP.name)}, {row.label}: the {side}'s CPU was busy {percent(row.value or 0.0)} "
+                f"{row.word(GROUP.name)}, {row.label}: the {side}'s CPU was busy {percent(row.amount)} "
                 "of the time, with little to spare for the schedule"
             )
 
@@ -335,8 +327,8 @@ def cost_tables(told: Told, baseline: str) -> Iterator[Table]:
             cost, added, times = (_amounts(rows_of, kind, role) for role in (COST, ADDED, TIMES))
             sizes, more = ([_kib(own.get(amount)) for amount in (RSS, PSS, *client)] for own in (cost, added))
             served_by = cost.get(server_has)
-            number = Number(None if served_by is None else served_by.point, said=_with_two_decimals)
-            lines.append((kind, *sizes[:2], _times(times.get(RSS)), *sizes[2:], number))
+            more_of = Number(served_by.point if served_by else None, said=_with_two_decimals)
+            lines.append((kind, *sizes[:2], _times(times.get(RSS)), *sizes[2:], more_of))
             if added:
                 lines.append((f"{INDENT}adds", *more[:2], "", *more[2:], ""))
         if lines:
@@ -350,10 +342,7 @@ def _amounts(rows_of: Sequence[Row], kind: str, role: str) -> dict[str, Interval
 
 def _kib(known: Interval | None) -> Number:
     """Bytes as KiB, with their ends."""
-    if known is None:
-        return Number(None)
-    kib = known.each(lambda size: size / KIB)
-    return Number(kib.point, kib.low, kib.high, _with_a_decimal, is_whole=True)
+    return number(known and known.each(lambda size: size / KIB), _with_a_decimal, is_whole=True)
 
 
 def _with_a_decimal(value: float) -> str:
@@ -393,7 +382,7 @@ def _together(rows: Sequence[Row | None]) -> str:
     """The values of these rows beside each other, each in the unit that suits it."""
     known = [row for row in rows if row is not None and row.value is not None]
     said = (
-        percent(row.value or 0.0) if row.outcome.endswith("_share") else _quantity(row.value or 0.0, row.unit)
+        percent(row.amount) if row.outcome.endswith("_share") else _quantity(row.amount, row.unit)
         for row in known
     )
     return ", ".join(said) or figures.NOTHING

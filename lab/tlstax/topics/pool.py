@@ -21,7 +21,7 @@ from tlstax.study import Pool, workloads
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, key_of, path_words
 from tlstax.support.grouping import grouped
-from tlstax.support.text import enumerated
+from tlstax.support.text import enumerated, with_commas
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Section
@@ -70,7 +70,6 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
         worth = series.interval(pooled(ratios))
         if worth is None:
             continue
-        case = dict(place)
         intervals: dict[tuple[str, Of], Interval | None] = {
             (WORTH, "value"): worth,
             (NEEDED, "value"): worth.each(lambda value: value * (1 / pool.share - 1)),
@@ -79,8 +78,8 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
         }
         common: dict[str, Any] = {
             "unit": "1",
-            "label": ", ".join(filter(None, (subject_label(case, series.study), tls_label(case)))),
-            "case": case,
+            "label": with_commas(subject_label(place, series.study), tls_label(place)),
+            "case": place,
             "more": {"kept": pool.kept, "made": pool.made, POOLED: tuple(ratios), SHARE: pool.share},
         }
         for (outcome, of), interval in intervals.items():
@@ -152,8 +151,7 @@ def _with_key(row: Row) -> str:
 def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     """A line for each case."""
     first = told.rows[0]
-    pooled_over = (row.more[POOLED] for row in told.rows)
-    steps = sorted({step for several in pooled_over if isinstance(several, tuple) for step in several})
+    steps = sorted({step for row in told.rows for step in row.numbers(POOLED)})
     connections = f"{', '.join(map(str, steps))} connection{'' if steps == [1] else 's'}"
     until = f"until {percent(first.number(SHARE) or 0.0)}"
     reading = (

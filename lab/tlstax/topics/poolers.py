@@ -15,7 +15,7 @@ from typing import Any
 from tlstax.records.window import BUSY
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, RowSet, Told, by_case
-from tlstax.stats.series import LADDER, Logs, Series
+from tlstax.stats.series import LADDER, Series
 from tlstax.stats.wording import alike, each, percent, with_ends
 from tlstax.study import Case
 from tlstax.study.client_kinds import client_words
@@ -71,25 +71,19 @@ def _of_case(series: Series, case: Case) -> Iterator[Row]:
         return
     common: dict[str, Any] = {"label": full_label(case, series.study), "case": levels}
     for outcome in (POOLER, CLIENT, SERVER, ALL):
-        yield from _row(series, series.logs(levels, outcome), outcome=outcome, unit="us", **common)
+        yield from series.rows(series.logs(levels, outcome), outcome=outcome, unit="us", **common)
     for outcome in (SERVER, ALL):
         beside = series.log_ratios(levels, direct, outcome)
         named = TO_DIRECT.format(outcome)
-        yield from _row(series, beside, outcome=named, unit="1", of="ratio", baseline=direct, **common)
+        yield from series.rows(beside, outcome=named, unit="1", of="ratio", baseline=direct, **common)
     rates = series.logs(levels, RATE)
     busy = {block: own[block] + rates[block] - log(US_PER_S) for block in sorted(own.keys() & rates.keys())}
     share = series.interval(busy)
     full = FULL if share is not None and share.point >= BUSY else ""
-    yield from _row(series, busy, outcome=BUSY_SHARE, unit="1", judgement=full, **common)
+    yield from series.rows(busy, outcome=BUSY_SHARE, unit="1", judgement=full, **common)
     if levels.get("workload") in RECONNECTING:
         most = {block: log(US_PER_S) - used for block, used in own.items()}
-        yield from _row(series, most, outcome=MOST_PER_S, unit="1/s", **common)
-
-
-def _row(series: Series, logs: Logs, **row: Any) -> Iterator[Row]:
-    interval = series.interval(logs)
-    if interval is not None:
-        yield Row(interval=interval, **row)
+        yield from series.rows(most, outcome=MOST_PER_S, unit="1/s", **common)
 
 
 def sentences(run: Run, shown: Sequence[Row]) -> Iterator[str]:
@@ -99,27 +93,22 @@ def sentences(run: Run, shown: Sequence[Row]) -> Iterator[str]:
     """
     made = [row for row in shown if row.case.get("workload") in RECONNECTING]
     for ladder in grouped(made, lambda row: row.case.without(LADDER)).values():
-        busiest = max((row for row in ladder if row.outcome == BUSY_SHARE), key=_point, default=None)
-        if busiest is not None:
-            yield _sentence(run, RowSet([row for row in ladder if row.case == busiest.case]))
-
-
-def _point(row: Row) -> float:
-    return row.known.point
+        steps = [step for step in by_case(ladder) if step.row(BUSY_SHARE)]
+        if steps:
+            yield _sentence(run, max(steps, key=lambda step: step.known(BUSY_SHARE).point))
 
 
 def _sentence(run: Run, step: RowSet) -> str:
-    cost, busy, most = (step.row(outcome) for outcome in (POOLER, BUSY_SHARE, MOST_PER_S))
-    assert cost and busy and most  # noqa: S101, PT018 (a case that has one of them has all)
-    case = run.series.cases[busy.case]
-    by = f", by {client_words(case.levels['client'])}" if "client" in busy.case else ""
-    connections = counted(int(busy.case.get(LADDER, 1)), "connection")
-    limit = ", and has no room for more" if busy.judgement == FULL else ""
+    cost, busy, most = (step.known(outcome) for outcome in (POOLER, BUSY_SHARE, MOST_PER_S))
+    case = run.series.cases[step.rows[0].case]
+    by = f", by {client_words(case.levels.client)}" if "client" in case.levels else ""
+    connections = counted(case.levels.connections, "connection")
+    limit = ", and has no room for more" if any(row.judgement == FULL for row in step.rows) else ""
     return (
         f"{label(case, run.study)}{by}: a connection costs the pooler "
-        f"{with_ends(cost.known, each(significant), ' µs')} of CPU time, of which its one thread takes "
-        f"{with_ends(most.known, each(significant))} a second at the most; with {connections} it was "
-        f"{percent(busy.known.point)} busy{limit}{_spared(step)}"
+        f"{with_ends(cost, each(significant), ' µs')} of CPU time, of which its one thread takes "
+        f"{with_ends(most, each(significant))} a second at the most; with {connections} it was "
+        f"{percent(busy.point)} busy{limit}{_spared(step)}"
     )
 
 

@@ -82,7 +82,7 @@ def caveats_of(
     """What to bear in mind of the profiles: `speed` is what a profiled trial does to what others do."""
     known = sampled.more
     not_valid = round((sampled.number("trials_invalid") or 0) + (sampled.number("trials_unknown") or 0))
-    lost, samples = sampled.number("samples_lost") or 0.0, sampled.value or 0.0
+    lost, samples = sampled.number("samples_lost") or 0.0, sampled.amount
     lost_share = lost / (samples + lost) if lost else 0.0
     caveats = (
         (
@@ -126,12 +126,12 @@ def _cost(stored: StoredRun, name: str) -> Interval | None:
     def place(record: TrialRecord) -> tuple[str, int]:
         return record.trial.case.key(), record.trial.block
 
-    unprofiled = {place(record): record for record in stored.measured if record.verdict.value == "valid"}
+    unprofiled = {place(record): record for record in stored.valid}
     logs: dict[str, dict[int, float]] = {}
     for record in stored.profiled:
         key, block = place(record)
         beside = unprofiled.get((key, block))
-        if record.profile is None or record.verdict.value != "valid" or beside is None:
+        if record.profile is None or not record.is_valid or beside is None:
             continue
         ratio = log_ratio_between(record, beside, name)
         if ratio is not None:

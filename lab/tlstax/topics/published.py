@@ -148,8 +148,8 @@ def _verdict(row: Row) -> str:
 def _sized(ratio: Interval) -> str:
     """The ratio as a factor, or where it is small as a change, with its interval."""
     is_many = max(ratio.point, 1 / ratio.point) >= MANY_TIMES
-    if is_many and ratio.low is not None and ratio.high is not None and ratio.is_telling:
-        point, low, high = alike(ratio.point, ratio.low, ratio.high)
+    if is_many and ratio.between and ratio.is_telling:
+        point, low, high = alike(ratio.point, *ratio.between)
         return f"{point}× ({low} to {high}×)"
     return change_words(ratio)
 
@@ -190,8 +190,7 @@ def _sources(told: Told) -> str:
 
 def notes(document: RunDocument) -> Iterator[str]:
     """What may be compared and what may not: a sentence for each, those that are alike once."""
-    told = document.topics.get(TOPIC.name)
-    for caveats, own in grouped(told.of(role=FIGURE) if told else (), lambda row: row.caveats).items():
+    for caveats, own in grouped(document.rows_of(TOPIC.name, role=FIGURE), lambda row: row.caveats).items():
         yield f"{_named([row.label for row in own])}: {'; '.join(caveats)}"
 
 

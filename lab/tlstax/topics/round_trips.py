@@ -16,13 +16,14 @@ from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, RowSet, Told, by_case
 from tlstax.stats.outcomes import asks_for_counts, is_large, outcome, phases_together
 from tlstax.stats.wording import negotiated
-from tlstax.study import Case, Level, Levels, Study
+from tlstax.study import Case, Study
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
-from tlstax.topics.core.section import OnPage, Section
+from tlstax.topics.core.section import OnPage, Section, tabulated
 from tlstax.topics.core.table import MOST_ROWS, Cell, Columns, Lines, Number
 from tlstax.topics.core.topic import Run, Topic
 
@@ -72,7 +73,7 @@ def rows(run: Run) -> Iterator[Row]:
     HelloRetryRequest, None where some did or no handshake was made. A case over a distance has a row for how
     long connects took there.
     """
-    ended = (r for r in run.stored.measured if r.verdict.value == "valid" and r.done is not None)
+    ended = (record for record in run.stored.valid if record.done is not None)
     valid = grouped(ended, lambda record: record.trial.case.key())
     for case in cases(run.study):
         records = valid.get(case.key(), [])
@@ -81,11 +82,10 @@ def rows(run: Run) -> Iterator[Row]:
 
 
 def _case(case: Case, records: Sequence[TrialRecord], study: Study) -> Iterator[Row]:
-    varied = {name for name, levels in study.levels_of().items() if len(levels) > 1}
-    shared = {name: level for name, level in study.group_of(case.levels).items() if name in varied}
+    shared = {name: level for name, level in study.group_of(case.levels).items() if name in study.varied}
     of_case = Row(
         label=_label(case, study),
-        case=dict(case.levels),
+        case=case.levels,
         blocks=len(records),
         negotiated=negotiated(records),
         more={GROUP.name: group_label(shared, study)},
@@ -133,11 +133,10 @@ def _label(case: Case, study: Study) -> str:
     return label_levels(_told_apart(case.levels, study), study)
 
 
-def _told_apart(levels: Levels, study: Study) -> dict[str, Level]:
+def _told_apart(levels: CaseLevels, study: Study) -> CaseLevels:
     """TLS, and what differs from the baseline."""
-    tls = {name: level for name, level in levels.items() if name in {"tls", "resumption"}}
-    own = {name: level for name, level in levels.items() if level != study.baseline.get(name)}
-    return {**tls, **own}
+    own = (name for name, level in levels.items() if level != study.baseline.get(name))
+    return levels.only("tls", "resumption", *own)
 
 
 def _counted(records: Sequence[TrialRecord], phase: str) -> list[PhaseWire]:
@@ -203,13 +202,12 @@ def _named(connects: Iterable[Row], study: Study) -> Iterator[tuple[float, str]]
     """Each case's round trips and its name; without its certificate where that makes no difference."""
 
     def without_certificate(row: Row) -> str:
-        named = _told_apart(row.case, study)
-        return label_levels({name: level for name, level in named.items() if name != CERTIFICATE}, study)
+        return label_levels(_told_apart(row.case, study).without(CERTIFICATE), study)
 
     for name, alike in grouped(connects, without_certificate).items():
-        numbers = {row.value or 0.0 for row in alike}
+        numbers = {row.amount for row in alike}
         for row in alike:
-            yield row.value or 0.0, name if len(numbers) == 1 else row.label
+            yield row.amount, name if len(numbers) == 1 else row.label
 
 
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
@@ -230,8 +228,7 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     if away:
         far = by_case(row for row in told.rows if row.case in away)
         distance = Lines.of(OVER_DISTANCE, _COLUMNS_OF_DISTANCE, far, READING_DISTANCE)
-        page = OnPage(lambda: (distance.whole(),), otherwise=tuple(distance.by_group(most)))
-        yield Section((page,), OVER_DISTANCE)
+        yield Section((tabulated(distance, most),), OVER_DISTANCE)
 
 
 def _turns(phase: str) -> Callable[[RowSet], Cell]:
@@ -268,7 +265,7 @@ def _ms(value: float) -> str:
 
 _COLUMNS_OF_DISTANCE: Columns = (
     ("RTT", _away(lambda row: row.number(RTT), _ms)),
-    ("connect", _away(lambda row: (row.value or 0.0) / 1e3, _ms)),
+    ("connect", _away(lambda row: row.amount / 1e3, _ms)),
     ("in RTTs", _away(lambda row: row.number(IN_TRIPS), "{:.2f}".format)),
     ("counted", _turns(CONNECT)),
     ("extra", _away(lambda row: row.number(EXTRA), _ms)),

@@ -24,7 +24,7 @@ from tlstax.study.level_names import STORM
 from tlstax.support.grouping import grouped
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.figures import significant
-from tlstax.topics.core.section import Section, Words
+from tlstax.topics.core.section import Section, reading
 from tlstax.topics.core.table import Number, Table
 from tlstax.topics.core.topic import Run, Topic
 
@@ -117,7 +117,7 @@ def _law(series: Series, factor: str, ladder: Sequence[CaseLevels]) -> Iterator[
     coherence = pooling.difference({block: law.coherence for block, law in laws.items()})
     mean = Law(single.point, contention.point, coherence.point)
     rates = {size: exp(fmean(logs[block] for block in laws)) for size, logs in steps.items()}
-    case = {name: level for name, level in ladder[0].items() if name != factor}
+    case = ladder[0].without(factor)
     more: dict[str, More] = {
         OVER: factor,
         SIZES: tuple(sorted(steps)),
@@ -144,7 +144,7 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
         )
         for (factor, sizes), own in ladders.items()
     ]
-    note = Words(READING.format(confidence=percent(document.design.confidence)), aside=True)
+    note = reading(READING, document.design.confidence)
     yield Section((*tables, note), told.title)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
@@ -70,19 +71,10 @@ def rows(run: Run) -> Iterator[Row]:
 
 def _alone(series: Series, engines: Iterable[CaseLevels], outcome: str) -> Iterator[Row]:
     """The engine's value in turns, or in whole windows where it had none."""
-    in_turns_first = sorted(engines, key=lambda levels: levels.slice_ms == 0)
-    for engine in in_turns_first:
-        value = series.interval(series.logs(engine, outcome))
-        if value is not None:
-            yield Row(
-                role=ALONE,
-                outcome=outcome,
-                unit=UNITS[outcome],
-                label=_label(engine),
-                case=dict(engine),
-                interval=value,
-            )
-            return
+    known = [levels for levels in engines if series.logs(levels, outcome)]
+    for engine in sorted(known, key=lambda levels: levels.slice_ms == 0)[:1]:
+        named: dict[str, Any] = {"role": ALONE, "outcome": outcome, "unit": UNITS[outcome]}
+        yield from series.rows(series.logs(engine, outcome), label=_label(engine), case=engine, **named)
 
 
 def _beside(series: Series, engine: CaseLevels, outcome: str) -> Iterator[Row]:
@@ -101,8 +93,8 @@ def _beside(series: Series, engine: CaseLevels, outcome: str) -> Iterator[Row]:
             outcome=outcome,
             unit=UNITS[outcome],
             label=_label(engine),
-            case=dict(engine),
-            baseline=dict(other),
+            case=engine,
+            baseline=other,
             value=own,
             baseline_value=others,
             interval=ratio,
@@ -179,7 +171,7 @@ def _unlike(records: Iterable[TrialRecord], compared: Iterable[Row]) -> Iterator
 
 def _ciphers(of_case: dict[CaseLevels, list[TrialRecord]], levels: CaseLevels) -> str:
     """The versions and ciphers of a case's valid trials; empty where none is told."""
-    valid = (each for each in of_case.get(levels, ()) if each.verdict.value == "valid")
+    valid = (each for each in of_case.get(levels, ()) if each.is_valid)
     told = negotiated(valid).split("; ")
     return " and ".join(dict.fromkeys(" ".join(words.split(" ")[:2]).rstrip(",") for words in told))
 

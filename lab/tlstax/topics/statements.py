@@ -30,10 +30,10 @@ from tlstax.stats.contrasts import INSTANCE, MOST_TIMES, Floor, Twins, is_differ
 from tlstax.stats.outcomes import OUTCOMES
 from tlstax.stats.series import LADDER, Logs, Series, difference, pooled
 from tlstax.stats.wording import change_words, mode_label, percent
-from tlstax.study import Choice, Levels, Statement, within
+from tlstax.study import Choice, Statement, within
 from tlstax.study.factors import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import way_words
-from tlstax.support.text import counted, some_of
+from tlstax.support.text import counted, some_of, with_commas
 from tlstax.topics.core import columns, figures
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Block, Claim, Claims, Folded, Items, Section
@@ -87,7 +87,7 @@ Candidates = Mapping[CaseLevels, Mapping[int, Step]]
 class Sides:
     """The two sides of a statement under one workload and TLS mode, and the servers that they ran on."""
 
-    levels: Levels
+    levels: CaseLevels
     servers: tuple[str, ...]
     better: Candidates
     than: Candidates
@@ -129,7 +129,7 @@ class Trier:
                 than = _chosen(servers[other], than_side)
                 if better and than:
                     named = tuple(dict.fromkeys(name for name in (one, other) if name))
-                    yield Sides(dict(place), named, better, than)
+                    yield Sides(place, named, better, than)
 
     def _bears(self, levels: CaseLevels) -> bool:
         """Twins are for the noise floor; counting them would count one server twice."""
@@ -158,11 +158,11 @@ class Trier:
         if whole is None:
             return None
         floor, servers = self._floor(sides), " against ".join(sides.servers)
-        away = way_words({name: level for name, level in sides.levels.items() if name in DISTANCE_FACTORS})
+        away = way_words(sides.levels.only(*DISTANCE_FACTORS))
         return Row(
             role=CASE,
             outcome=self.statement.outcome,
-            label=", ".join(part for part in (servers, mode_label(sides.levels), *away) if part),
+            label=with_commas(servers, mode_label(sides.levels), *away),
             case=sides.levels,
             interval=whole,
             of="ratio",
@@ -334,11 +334,12 @@ def _beyond(ratio: Interval, claimed: float) -> Interval:
 
 def _alike(ratio: Interval, by: float) -> Outcome:
     """Alike is shown, and not just unlike not shown: the whole interval lies within the allowed factor."""
-    if ratio.low is None or ratio.high is None:
+    if ratio.between is None:
         return "inconclusive"
-    if 1 / by < ratio.low and ratio.high < by:
+    low, high = ratio.between
+    if 1 / by < low and high < by:
         return "held"
-    return "opposite" if ratio.low >= by or ratio.high <= 1 / by else "inconclusive"
+    return "opposite" if low >= by or high <= 1 / by else "inconclusive"
 
 
 def _equivalent(ratio: Interval, within: float, floor: Floor) -> Outcome:
@@ -352,9 +353,10 @@ def _equivalent(ratio: Interval, within: float, floor: Floor) -> Outcome:
 
 def _no_worse(ratio: Interval, within: float, floor: Floor, *, lower_is_better: bool) -> Outcome:
     """Whether it is ruled out that the first is worse by as much as counts: a test of non-inferiority."""
-    if ratio.low is None or ratio.high is None or _hides(floor, within):
+    if ratio.between is None or _hides(floor, within):
         return "inconclusive"
-    shown = ratio.high < within if lower_is_better else ratio.low > 1 / within
+    low, high = ratio.between
+    shown = high < within if lower_is_better else low > 1 / within
     return "held" if shown else "inconclusive"
 
 

@@ -19,7 +19,7 @@ from tlstax.study.labels import finding_levels, group_label, label
 from tlstax.study.level_names import STORM
 from tlstax.topics.core import columns, figures
 from tlstax.topics.core.columns import GROUP, TRIALS, Column
-from tlstax.topics.core.section import OnPage, Section
+from tlstax.topics.core.section import Section, tabulated
 from tlstax.topics.core.table import MOST_ROWS, Columns, Lines, Number
 from tlstax.topics.core.topic import Run, Topic
 
@@ -49,9 +49,7 @@ def rows(run: Run) -> Iterator[Row]:
 def _storm(estimate: Estimate, run: Run) -> Iterator[Row]:
     case, study = estimate.comparison.case, run.study
     done = [
-        record.done
-        for record in run.stored.measured
-        if record.trial.case == case and record.verdict.value == "valid" and record.done is not None
+        record.done for record in run.stored.valid if record.trial.case == case and record.done is not None
     ]
     rates = [rate for one in done for rate in storm_rates(one)]
     if not rates:
@@ -66,7 +64,7 @@ def _storm(estimate: Estimate, run: Run) -> Iterator[Row]:
         unit="1/s",
         label=label(case, study),
         case=finding_levels(case),
-        baseline={} if ratio is None else dict(estimate.comparison.baseline.levels),
+        baseline={} if ratio is None else estimate.comparison.baseline.levels,
         value=fmean(rates),
         interval=ratio,
         of="ratio",
@@ -107,12 +105,11 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     )
     notes = (READING, *((f"Published in {' and '.join(sources)}.",) if sources else ()))
     lines = Lines.of(TOPIC.title, columns_shown, by_case(told.rows), *notes)
-    page = OnPage(lambda: (lines.whole(),), otherwise=tuple(lines.by_group(MOST_ROWS)))
-    yield Section((page,), TOPIC.title)
+    yield Section((tabulated(lines, MOST_ROWS),), TOPIC.title)
 
 
 def _published(case: RowSet) -> str:
-    others = (figures.significant(row.value or 0.0) for row in case.rows if row.role == PUBLISHED)
+    others = (figures.significant(row.amount) for row in case.rows if row.role == PUBLISHED)
     return ", ".join(others) or figures.NOTHING
 
 

@@ -7,15 +7,15 @@ compressed on the wire has as many MiB as one that is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import log
 from typing import Any
 
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
-from tlstax.results.rows import Row, RowSet, Told
-from tlstax.stats.series import Series
-from tlstax.stats.wording import percent, signed_percent
+from tlstax.results.rows import Row, RowSet, Told, by_case
+from tlstax.stats.series import Logs, Series, difference
+from tlstax.stats.wording import signed_percent
 from tlstax.study.client_kinds import client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
@@ -25,7 +25,7 @@ from tlstax.support.text import with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.outcome_names import MIB, MIB_PER_S, OF_A_MIB
-from tlstax.topics.core.section import Items, Roomy, Section, Words
+from tlstax.topics.core.section import INTERVALS, Items, Roomy, Section, Words, reading
 from tlstax.topics.core.table import Cell, Table, number
 from tlstax.topics.core.topic import Run, Topic
 
@@ -52,7 +52,7 @@ def rows(run: Run) -> Iterator[Row]:
 
 def _of_case(series: Series, levels: CaseLevels) -> Iterator[Row]:
     lengths, rates = series.logs(levels, COPY), series.logs(levels, RATE)
-    mebibytes = {block: length - log(MIB) for block, length in lengths.items() if block in rates}
+    mebibytes = {at: length - log(MIB) for at, length in lengths.items() if at in rates}
     whole = series.interval(lengths)
     if whole is None:
         return
@@ -65,59 +65,29 @@ def _of_case(series: Series, levels: CaseLevels) -> Iterator[Row]:
         "label": with_commas(label_levels(named, series.study), group_label(named, series.study)),
         "more": {COPY: round(whole.point), **on_the_wire},
     }
-    known: list[tuple[str, str, Interval | None]] = [
-        (MIB_PER_S, "MiB/s", series.interval({at: rates[at] + mib for at, mib in mebibytes.items()})),
-        (LAST_BYTE, "s", series.interval({at: -rates[at] for at in mebibytes})),
-    ]
+    copied = {at: rates[at] + mib for at, mib in mebibytes.items()}
+    yield from series.rows(copied, outcome=MIB_PER_S, unit="MiB/s", **common)
+    yield from series.rows({at: -rates[at] for at in mebibytes}, outcome=LAST_BYTE, unit="s", **common)
     for side, outcome in CPU.items():
-        costs = series.logs(levels, outcome)
-        each = {at: costs[at] - mib for at, mib in mebibytes.items() if at in costs}
-        known.append((OF_A_MIB.format(side), "us", series.interval(each)))
-    yield from (
-        Row(outcome=outcome, unit=unit, interval=interval, **common)
-        for outcome, unit, interval in known
-        if interval is not None
-    )
-    for outcome, ratio, other in _ratios(series, levels):
-        yield Row(outcome=outcome, unit="1", interval=ratio, of="ratio", baseline=other, **common)
+        each = difference(series.logs(levels, outcome), mebibytes)
+        yield from series.rows(each, outcome=OF_A_MIB.format(side), unit="us", **common)
+    for outcome, ratios, other in _ratios(series, levels):
+        yield from series.rows(ratios, outcome=outcome, unit="1", of="ratio", baseline=other, **common)
 
 
-def _ratios(series: Series, levels: CaseLevels) -> Iterator[tuple[str, Interval, CaseLevels]]:
-    """What the case takes beside plaintext, and beside what is not compressed."""
+def _ratios(series: Series, levels: CaseLevels) -> Iterator[tuple[str, Logs, CaseLevels]]:
+    """What the case takes beside plaintext, and beside what is not compressed: logarithms by block."""
     plain = series.own_baseline(levels)
     if plain != levels and plain.tls == "off":
         for side, outcome in CPU.items():
-            ratio = series.interval(series.log_ratios(levels, plain, outcome))
-            if ratio is not None:
-                yield BESIDE.format(side), ratio, plain
-    unpacked = CaseLevels.of({**levels, "compression": "off"})
-    if not levels.is_compressed or unpacked not in series.cases:
-        return
-    slower = series.interval({at: -ratio for at, ratio in series.log_ratios(levels, unpacked, RATE).items()})
-    if slower is not None:
-        yield UNPACKED.format(LAST_BYTE), slower, unpacked
-    for side, outcome in CPU.items():
-        ratio = series.interval(series.log_ratios(levels, unpacked, outcome))
-        if ratio is not None:
-            yield UNPACKED.format(f"{side} CPU"), ratio, unpacked
-
-
-class _Copy(RowSet):
-    """The rows of one case."""
-
-    @property
-    def case(self) -> CaseLevels:
-        """Its levels."""
-        return self.rows[0].case
-
-    @property
-    def program(self) -> str:
-        """What copies: "pg_dump"."""
-        return client_words(self.case.client)
-
-
-def _copies(shown: Sequence[Row]) -> list[_Copy]:
-    return [_Copy(own) for own in grouped(shown, lambda row: row.case).values()]
+            yield BESIDE.format(side), series.log_ratios(levels, plain, outcome), plain
+    unpacked = levels | {"compression": "off"}
+    if levels.is_compressed and unpacked in series.cases:
+        rates = series.log_ratios(levels, unpacked, RATE)
+        yield UNPACKED.format(LAST_BYTE), {at: -ratio for at, ratio in rates.items()}, unpacked
+        for side, outcome in CPU.items():
+            ratios = series.log_ratios(levels, unpacked, outcome)
+            yield UNPACKED.format(f"{side} CPU"), ratios, unpacked
 
 
 SENTENCE = "{label}: {rate} MiB/s; a MiB takes the server {server} and the client {client}{more}"
@@ -126,21 +96,22 @@ COMPRESSED = "{label}: {share} of its bytes cross the wire{more}"
 
 def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
     """How fast each copy came under TLS and what it cost beside plaintext; what compression did."""
-    for copy in _copies(shown):
+    for copy in by_case(shown):
         yield from _compression(copy)
         beside = [text for side in CPU if (text := _beside(copy, side))]
         rate = copy.interval(MIB_PER_S)
-        costs = {side: copy.interval(OF_A_MIB.format(side)) for side in CPU}
-        if not beside or rate is None or None in costs.values():
-            continue
-        said = {side: _milliseconds(cost) for side, cost in costs.items()}
-        more = f": {', '.join(beside)}"
-        yield SENTENCE.format(
-            label=copy.rows[0].label, rate=figures.significant(rate.point), more=more, **said
-        )
+        costs = {side: cost for side in CPU if (cost := copy.interval(OF_A_MIB.format(side)))}
+        if beside and rate is not None and len(costs) == len(CPU):
+            said = {side: f"{figures.significant(cost.point / 1000)} ms" for side, cost in costs.items()}
+            yield SENTENCE.format(
+                label=copy.rows[0].label,
+                rate=figures.significant(rate.point),
+                more=f": {', '.join(beside)}",
+                **said,
+            )
 
 
-def _compression(copy: _Copy) -> Iterator[str]:
+def _compression(copy: RowSet) -> Iterator[str]:
     names = {"time": LAST_BYTE, "server's CPU": "server CPU", "client's CPU": "client CPU"}
     changes = {words: copy.interval(UNPACKED.format(name)) for words, name in names.items()}
     told = [_of(words, ratio) for words, ratio in changes.items() if ratio is not None]
@@ -157,14 +128,10 @@ def _of(what: str, ratio: Interval) -> str:
     return " ".join(f"{signed_percent(ratio.point - 1)} {ends} of the {what}".split())
 
 
-def _beside(copy: _Copy, side: str) -> str:
+def _beside(copy: RowSet, side: str) -> str:
     ratio = copy.interval(BESIDE.format(side))
     what = f"{side}'s CPU"
     return "" if ratio is None else f"{_of(what, ratio)} beside plaintext"
-
-
-def _milliseconds(cost: Interval | None) -> str:
-    return "" if cost is None else f"{figures.significant(cost.point / 1000)} ms"
 
 
 SENT = "MiB on\nthe wire"
@@ -174,27 +141,31 @@ READING = (
     "run before each window was looked through and held what the server had; those of the window were as "
     "long."
 )
-INTERVALS = "In brackets: the {confidence} interval."
 
 
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     """A table of all cases of each program."""
-    copies = _copies(told.rows)
-    tables = [_table(program, own) for program, own in grouped(copies, lambda copy: copy.program).items()]
+    by_program = grouped(by_case(told.rows), lambda copy: client_words(copy.rows[0].case.client))
+    tables = [_table(program, own) for program, own in by_program.items()]
     said = (Items(told.sentences, all_of_them=True),) if told.sentences else ()
-    intervals = Words(INTERVALS.format(confidence=percent(document.design.confidence)), aside=True)
-    yield Section((*said, *tables, Words(READING, aside=True), Roomy((intervals,))), told.title)
+    yield Section(
+        (
+            *said,
+            *tables,
+            Words(READING, aside=True),
+            Roomy((reading(INTERVALS, document.design.confidence),)),
+        ),
+        told.title,
+    )
 
 
-def _table(program: str, copies: Iterable[_Copy]) -> Table:
-    copies = list(copies)
-    is_packed = any(copy.case.is_compressed for copy in copies)
+def _table(program: str, copies: Sequence[RowSet]) -> Table:
+    is_packed = any(copy.rows[0].case.is_compressed for copy in copies)
     outcomes = (MIB_PER_S, LAST_BYTE, *(OF_A_MIB.format(side) for side in CPU))
     lines: list[tuple[Cell, ...]] = [
         (
             copy.rows[0].label,
-            figures.significant((copy.rows[0].number(COPY) or 0) / MIB),
-            *([_mebibytes(copy.rows[0].number(ON_THE_WIRE))] if is_packed else []),
+            *(_mebibytes(copy.rows[0].number(length)) for length in (COPY, *[ON_THE_WIRE] * is_packed)),
             *(number(copy.interval(outcome)) for outcome in outcomes),
         )
         for copy in copies

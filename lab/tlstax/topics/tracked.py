@@ -90,27 +90,24 @@ def tracked_rows(stored: StoredRun, outcomes: Sequence[str]) -> tuple[Row, ...]:
 
 
 def _rows(stored: StoredRun, series: Series, outcomes: Sequence[str]) -> Iterator[Row]:
-    valid = (record for record in stored.measured if record.verdict.value == "valid")
-    records = grouped(valid, lambda record: record.trial.case.key())
+    records = grouped(stored.valid, lambda record: record.trial.case.key())
     for case in series.cases.values():
         baseline = series.own_baseline(case.levels)
         for outcome in outcomes:
             logs: dict[Of, Logs] = {"value": series.logs(case.levels, outcome)}
             if case.role != "baseline":
                 logs["ratio"] = series.log_ratios(case.levels, baseline, outcome)
-            for of, own in logs.items():
-                interval = series.interval(own)
-                if interval is not None:
-                    yield Row(
-                        outcome=outcome,
-                        unit=UNITS[outcome] if of == "value" else "1",
-                        label=full_label(case, series.study),
-                        case=dict(case.levels),
-                        baseline=dict(baseline),
-                        interval=interval,
-                        of=of,
-                        negotiated=negotiated(records[case.key()]),
-                    )
+            for of, own in logs.items() if case.key() in records else ():
+                yield from series.rows(
+                    own,
+                    outcome=outcome,
+                    unit=UNITS[outcome] if of == "value" else "1",
+                    label=full_label(case, series.study),
+                    case=case.levels,
+                    baseline=baseline,
+                    of=of,
+                    negotiated=negotiated(records[case.key()]),
+                )
 
 
 def rounded(number: float) -> float:
@@ -135,8 +132,8 @@ def bencher(study: str, figures: Sequence[Row]) -> str:
         name = row.outcome.replace("_", "-") + ("-ratio" if row.of == "ratio" else "")
         interval = row.known
         metric = {"value": rounded(interval.point)}
-        if interval.low is not None and interval.high is not None:
-            metric |= {"lower_value": rounded(interval.low), "upper_value": rounded(interval.high)}
+        if interval.between:
+            metric |= zip(("lower_value", "upper_value"), map(rounded, interval.between), strict=True)
         cases.setdefault(f"{study}: {row.label}", {})[name] = metric
     return as_json(cases)
 
@@ -167,8 +164,8 @@ def _entry(stored: StoredRun, row: Row) -> dict[str, Any]:
         "value": rounded(interval.point),
         "unit": "×" if is_ratio else WORDS_OF_UNITS.get(row.unit, row.unit),
     }
-    if interval.low is not None and interval.high is not None:
-        ends = f"{rounded(interval.low):g} to {rounded(interval.high):g}"
+    if interval.between:
+        ends = " to ".join(f"{rounded(end):g}" for end in interval.between)
         entry["range"] = f"{ends} at {percent(interval.confidence)}"
     return {**entry, "extra": _extra(stored, row)}
 

@@ -10,14 +10,13 @@ from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.stats.contrasts import judge_difference
 from tlstax.stats.series import Series
-from tlstax.stats.wording import MINUS, capitalised, each, percent, with_ends
-from tlstax.study import Levels
+from tlstax.stats.wording import MINUS, capitalised, each, with_ends
 from tlstax.study.client_kinds import client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label
 from tlstax.support.text import counted, with_commas
 from tlstax.topics.core.columns import Column
-from tlstax.topics.core.section import Items, Roomy, Section, Words
+from tlstax.topics.core.section import Items, Roomy, Section, reading
 from tlstax.topics.core.table import Number, number, pivot
 from tlstax.topics.core.topic import Run, Topic
 
@@ -87,15 +86,10 @@ def _costs(series: Series, many: CaseLevels, few: CaseLevels, more_bytes: int) -
         )
 
 
-def _label(series: Series, levels: Levels) -> str:
+def _label(series: Series, levels: CaseLevels) -> str:
     """The client, and what else tells its cases apart."""
-    varied = series.study.levels_of()
-    others = {
-        name: level
-        for name, level in levels.items()
-        if name not in {TRUST, CLIENT} and len(varied.get(name, ())) > 1
-    }
-    return with_commas(client_words(levels.get(CLIENT, "engine")), group_label(others, series.study))
+    others = levels.only(*series.study.varied - {TRUST, CLIENT})
+    return with_commas(client_words(levels.client), group_label(others, series.study))
 
 
 def _differences(series: Series, many: CaseLevels, few: CaseLevels, outcome: str) -> Mapping[int, float]:
@@ -161,7 +155,7 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
             ("How often the file is read for a connect", TIME, reads),
         )
     )
-    note = Words(READING.format(confidence=percent(document.design.confidence)), aside=True)
+    note = reading(READING, document.design.confidence)
     yield Section((Items(told.sentences), Roomy((*tables, note))), told.title)
 
 

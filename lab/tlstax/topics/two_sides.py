@@ -198,8 +198,8 @@ def _table(own: Sequence[Row], *, has_twins: bool) -> Table:
         ("A’s first process beside itself", CONTROL, "A"),
     ]
     table = [
-        ("A", *(figures.quantity(row.baseline_value or 0.0, row.unit) for row in sides)),
-        ("B", *(figures.quantity(row.value or 0.0, row.unit) for row in sides)),
+        ("A", *(figures.quantity(row.baseline_amount, row.unit) for row in sides)),
+        ("B", *(figures.quantity(row.amount, row.unit) for row in sides)),
         *(
             (name, *(changes.get((*place, row.outcome), figures.NOTHING) for row in sides))
             for name, *place in lines

@@ -59,7 +59,7 @@ EVERY_CHART: dict[str, dict[str, Any]] = {
     "latency": charts.latency_chart(CURVES, KNOTS, width=510),
     "bars": charts.bar_chart(SEGMENTS, {"TLS": "25.0 µs"}, end_us=25, width=510),
     "blocks": charts.block_chart(STRIPS, width=345),
-    "loads": load_chart(LOADS, highest=20.0, width=345),
+    "loads": load_chart(LOADS, highest=20.0),
 }
 
 

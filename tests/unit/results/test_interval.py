@@ -77,3 +77,26 @@ def test_the_other_way_round_the_ends_change_places() -> None:
     assert -known(2.0, 1.5, 2.5, 4) == known(-2.0, -2.5, -1.5, 4)
     assert -known(2.0, 1.5, None, 4) == known(-2.0, None, -1.5, 4)
     assert known(-2.0, None, None, 1) == -ALONE
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "side"),
+    [
+        (1.1, 1.3, 1),
+        (0.7, 0.9, -1),
+        (1.0, 1.3, 0),
+        (0.7, 1.0, 0),
+        (0.7, 1.3, 0),
+        (None, 1.3, 0),
+        (0.7, None, 0),
+    ],
+)
+def test_all_of_an_interval_lies_on_one_side_or_it_has_none(
+    low: float | None, high: float | None, side: int
+) -> None:
+    assert known(1.0, low, high, 4).side_of(1) == side
+
+
+def test_both_ends_are_between_or_there_are_none() -> None:
+    assert known(2.0, 1.5, 2.5, 4).between == (1.5, 2.5)
+    assert [interval.between for interval in (ALONE, *HALF_KNOWN)] == [None, None, None]

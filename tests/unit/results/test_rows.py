@@ -112,3 +112,23 @@ def test_rows_of_a_case_stand_together_whatever_the_order_of_its_levels() -> Non
 def test_rows_of_a_label_stand_together_in_their_order() -> None:
     first, other, again = (Row(label=label, outcome=outcome) for label, outcome in ("ax", "bx", "ay"))
     assert list(by_label([first, other, again]).items()) == [("a", (first, again)), ("b", (other,))]
+
+
+def test_a_row_without_values_has_amounts_of_nothing() -> None:
+    row = Row(value=2.0, baseline_value=3.0)
+    assert (row.amount, row.baseline_amount) == (2.0, 3.0)
+    assert (Row().amount, Row().baseline_amount) == (0.0, 0.0)
+
+
+def test_several_numbers_of_a_column_are_told_from_one() -> None:
+    row = Row(more={"steps": (1, 16), "one": 7, "none": None})
+    assert [row.numbers(column) for column in ("steps", "one", "none", "other")] == [(1, 16), (), (), ()]
+
+
+def test_what_a_thing_must_have_is_known_or_refused() -> None:
+    assert ROWS.known("share") == PLAIN.interval
+    for outcome in ("other", "connection: time round trips"):
+        with pytest.raises(KeyError):
+            ROWS.known(outcome)
+    with pytest.raises(KeyError):
+        ROWS.known("connection: time", "round trips")

@@ -24,7 +24,6 @@ from tlstax.stats.contrasts import (
     nearest,
     pooled_ratios,
     twins,
-    without_ladder,
 )
 from tlstax.stats.series import Series
 from tlstax.study import Case, Contrast, Level, load_study
@@ -169,8 +168,8 @@ def test_a_ladder_is_pooled_against_its_own_baseline() -> None:
         "1/s",
         (1, 8),
     )
-    assert (found.role, found.case) == ("pooled", without_ladder(TLS[0][0]))
-    assert found.baseline == without_ladder(PLAIN[0][0])
+    assert (found.role, found.case) == ("pooled", CaseLevels.of(TLS[0][0]).without("connections"))
+    assert found.baseline == CaseLevels.of(PLAIN[0][0]).without("connections")
     ratio = found.ratio
     assert ratio.point == pytest.approx(exp(-0.2))
     assert (ratio.low, ratio.high) == pytest.approx(
@@ -218,7 +217,7 @@ def test_only_steps_that_both_have_are_contrasted() -> None:
 
 
 def test_a_study_of_one_number_of_connections_is_a_ladder_of_one_step() -> None:
-    nameless = [(without_ladder(levels), log) for levels, log in (PLAIN[0], TLS[0])]
+    nameless = [(CaseLevels.of(levels).without("connections"), log) for levels, log in (PLAIN[0], TLS[0])]
     assert only(pooled_ratios(ladders(nameless))).more["pooled_connections"] == (1,)
 
 

@@ -283,9 +283,13 @@ def _other_cells(column: Column, group: Group) -> Cells:
     """CPU time by its changes, everything else by its values."""
     if not _shows_change(column):
         return _value_cells(column)
+    return [*_heads(column), *_change_cells(column, group.baseline_label)[2:]]
+
+
+def _heads(column: Column, unit: str = "") -> list[Text]:
+    """The outcome's name in two lines, the unit behind it."""
     above, _, below = column.head.rpartition(" ")
-    heads = [styled(above, style="bold"), styled(below, style="bold")]
-    return [*heads, *_change_cells(column, group.baseline_label)[len(heads) :]]
+    return [styled(above, style="bold"), styled(f"{below} {unit}".rstrip(), style="bold")]
 
 
 def _columns_of(column: Column, group: Group) -> list[Cells]:
@@ -301,9 +305,7 @@ def _shows_change(column: Column) -> bool:
 
 def _value_cells(column: Column) -> Cells:
     """The outcome's name and unit, and below them its values."""
-    above, _, below = column.head.rpartition(" ")
-    heads = [styled(above, style="bold"), styled(f"{below} {column.unit}".rstrip(), style="bold")]
-    return [*heads, *(styled(cell.value) for cell in column.cells)]
+    return [*_heads(column, column.unit), *(styled(cell.value) for cell in column.cells)]
 
 
 def _change_cells(column: Column, baseline: str) -> Cells:
@@ -444,7 +446,7 @@ def _proof_words(stored: StoredRun, document: RunDocument) -> str:
 
 def _counting_words(stored: StoredRun) -> str:
     """How many of the trials in which locks were counted are not valid; empty where all are."""
-    lost = sum(record.verdict.value != "valid" for record in stored.counted)
+    lost = sum(not record.is_valid for record in stored.counted)
     return f"; {lost:,} of {len(stored.counted):,} that counted locks left out" if lost else ""
 
 
@@ -469,8 +471,8 @@ def _retries_words(document: RunDocument) -> str:
     if hello_retry.is_answer(document):
         return ""
     kinds = document.rows_of("hello_retry", role=hello_retry.KIND)
-    made = round(sum(kind.baseline_value or 0.0 for kind in kinds))
-    retried = round(sum(kind.value or 0.0 for kind in kinds))
+    made = round(sum(kind.baseline_amount for kind in kinds))
+    retried = round(sum(kind.amount for kind in kinds))
     how_many = hello_retry.share(retried, made) if retried else ""
     return f"HelloRetryRequest in {how_many} handshakes ({HELLO_RETRY_PAGE})" if retried else ""
 

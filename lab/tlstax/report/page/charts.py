@@ -68,19 +68,12 @@ def _drawable(group: Group, outcome: str) -> Iterator[tuple[Row, Finding]]:
 
 
 def _mark(row: Row, finding: Finding) -> RatioMark:
-    ratio = finding.ratio
-    low, high = ratio.ends
     value = figures.quantity(finding.value, finding.unit)
     baseline = figures.quantity(finding.baseline_value, finding.unit)
     words = f"{row.label}: {outcome_names.words(finding.outcome)} {value} instead of {baseline}"
-    return RatioMark(
-        style=row.style,
-        point=ratio.point,
-        low=low,
-        high=high,
-        text=f"{figures.mark(finding.judgement)} {figures.change(ratio)}".strip(),
-        description=f"{words}, {figures.change_with_interval(ratio)}",
-    )
+    text = f"{figures.mark(finding.judgement)} {figures.change(finding.ratio)}".strip()
+    said = f"{words}, {figures.change_with_interval(finding.ratio)}"
+    return RatioMark.of(row.style, finding.ratio, text, said)
 
 
 def _latency(group: Group) -> Panel:

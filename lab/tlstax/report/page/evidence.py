@@ -243,8 +243,7 @@ def processes(stored: StoredRun, document: RunDocument) -> tuple[Heading, Words,
     """Every server over every library, each process by itself, by name, over the run's valid trials."""
 
     def label(record: TrialRecord) -> str:
-        levels = {n: v for n, v in record.trial.case.levels.items() if n in SERVER_FACTORS}
-        return subject_label(levels, document.design)
+        return subject_label(record.trial.case.levels.only(*SERVER_FACTORS), document.design)
 
     found = grouped(stored.measured, label)
     rows = tuple(_process(label, found[label]) for label in sorted(found))
@@ -253,7 +252,7 @@ def processes(stored: StoredRun, document: RunDocument) -> tuple[Heading, Words,
 
 
 def _process(label: str, records: list[TrialRecord]) -> tuple[str, ...]:
-    valid = [record for record in records if record.verdict.value == "valid"]
+    valid = [record for record in records if record.is_valid]
     servers = [record.server for record in valid if record.server]
     loaded = (record.ready.tls_library for record in valid if record.ready)
     return (

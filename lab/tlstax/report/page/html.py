@@ -178,8 +178,7 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
     if not document.findings:
         return (facts.nothing_to_show(stored),)
     if verdicts := verdict_lines(document):
-        distance = document.topics.get("distance")
-        claims = claim_verdicts(distance.rows) if distance is not None else ()
+        claims = claim_verdicts(document.rows_of("distance"))
         lost = tuple(never_valid_words(document.never_valid))
         told = said_of(document, "drivers")
         answer = (*verdicts, *told, *claims, *causes(document), *said_of(document, "published"))

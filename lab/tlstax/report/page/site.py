@@ -163,7 +163,7 @@ def _figures(stored: StoredRun, document: RunDocument) -> Iterator[Figure]:
     study, decides = stored.header.study, document.design.deciding_outcome
     valid: dict[CaseLevels, TrialRecord] = {}
     for record in stored.measured:
-        if record.verdict.value == "valid" and record.trial.case.role == "treatment":
+        if record.is_valid and record.trial.case.role == "treatment":
             valid.setdefault(record.trial.case.levels, record)
     treatments = (own for own in document.findings if own.role == "treatment")
     for at, of_case in grouped(treatments, lambda own: own.case).items():

@@ -60,7 +60,7 @@ def choice_text(case: Case, study: Study) -> str:
     """What a user types to choose this case: "tls=1.3,workload=reconnect"; no more levels than it takes."""
     is_control = case.role == CONTROL
     alike = [other.levels for other in cases(study) if (other.role == CONTROL) == is_control]
-    kept = {name: case.levels[name] for name, levels in study.levels_of().items() if len(levels) > 1}
+    kept = {name: case.levels[name] for name in study.levels_of() if name in study.varied}
     for name in sorted(kept, key=_dispensable):
         fewer = {other: level for other, level in kept.items() if other != name}
         if sum(fewer.items() <= levels.items() for levels in alike) == 1:

@@ -197,7 +197,7 @@ def _ended_early(stored: StoredRun) -> Iterator[str]:
 
 
 def _not_valid(study: Study, trials: Sequence[TrialRecord], which: str = "") -> Iterator[str]:
-    bad = [record for record in trials if record.verdict.value != "valid"]
+    bad = [record for record in trials if not record.is_valid]
     if bad:
         how_many = f"{len(bad)} of {counted(len(trials), 'trial')}{which} not valid and left out"
         yield f"{how_many}; the first was {full_label(bad[0].trial.case, study)}: {_why(bad[0])}"
@@ -390,7 +390,7 @@ def _legs(stored: StoredRun) -> Iterator[str]:
     seen: dict[str, dict[str, set[str]]] = {}
     for record in stored.measured:
         case = record.trial.case.levels
-        if case.address == DIRECT or record.verdict.value != "valid" or record.ready is None:
+        if case.address == DIRECT or not record.is_valid or record.ready is None:
             continue
         client = label_levels({"tls": case.tls})
         for both in record.ready.negotiated:

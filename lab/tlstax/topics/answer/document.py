@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun
 from tlstax.results.document import Finding, NeverValid, RunDocument
 from tlstax.stats import stats
 from tlstax.stats.contrasts import judge, seconds_needed
-from tlstax.stats.estimates import Estimate, counts_of
+from tlstax.stats.estimates import Estimate, counts_of, first_reason
 from tlstax.stats.outcomes import UNITS
 from tlstax.stats.series import seconds_of_a_block
 from tlstax.study.labels import finding_levels, full_label
@@ -89,7 +88,7 @@ def _findings(stored: StoredRun, found: Sequence[Estimate], busy: caveats.Busy) 
             unit=UNITS[e.outcome],
             role=comparison.case.role,
             case=finding_levels(comparison.case),
-            baseline=dict(comparison.baseline.levels),
+            baseline=comparison.baseline.levels,
             value=own if is_baseline else stats.beside(baseline, ratio, own),
             baseline_value=baseline,
             ratio=ratio.model_copy(update={"point": 1.0, "low": 1.0, "high": 1.0}) if is_baseline else ratio,
@@ -105,24 +104,19 @@ def _findings(stored: StoredRun, found: Sequence[Estimate], busy: caveats.Busy) 
 def never_valid(stored: StoredRun) -> tuple[NeverValid, ...]:
     """Each such case, in the order of its first trial; a control is left out where its baseline is there."""
     by_case = grouped(stored.measured, lambda record: record.trial.case.key()).values()
-    lost = [own for own in by_case if all(record.verdict.value != "valid" for record in own)]
+    lost = [own for own in by_case if all(not record.is_valid for record in own)]
     cases = [own[0].trial.case for own in lost]
     baselines = [case.levels for case in cases if case.role == "baseline"]
     return tuple(
         NeverValid(
-            case=dict(case.levels),
+            case=case.levels,
             label=full_label(case, stored.header.study),
             trials=len(own),
-            reason=_most_frequent_reason(own),
+            reason=first_reason(own) or "their evidence is missing",
         )
         for case, own in zip(cases, lost, strict=True)
         if case.role != "control" or case.levels not in baselines
     )
-
-
-def _most_frequent_reason(records: Sequence[TrialRecord]) -> str:
-    first = Counter(record.verdict.reasons[0] for record in records if record.verdict.reasons)
-    return first.most_common(1)[0][0] if first else "their evidence is missing"
 
 
 def never_valid_words(found: Sequence[NeverValid]) -> Iterator[str]:

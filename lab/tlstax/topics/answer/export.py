@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from tlstax.contract import Counts, ErrorCount, ErrorEvent, Frozen, Job, PhaseWire, Ready
 from tlstax.records.capture import Capture
@@ -18,6 +18,7 @@ from tlstax.records.trial import (
     TrialRecord,
 )
 from tlstax.records.window import Burned, Slices, Together, Window
+from tlstax.results.rows import Document
 from tlstax.stats.outcomes import outcomes
 from tlstax.study import Role
 from tlstax.study.factors import CaseLevels
@@ -75,14 +76,12 @@ class ExportedTrial(Frozen):
     server_log: str
 
 
-class _Versioned(Frozen):
+class _Versioned(Document):
     schema_version: Literal[1] = Field(default=1, alias="schema")
 
 
 class ExportedRun(RunHeader, _Versioned):
     """The document that `runs export` prints: the run's header and every trial as it is kept."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
     status: Literal["running", "complete", "interrupted", "failed"]
     stopped_because: str

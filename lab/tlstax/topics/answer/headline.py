@@ -147,17 +147,16 @@ def causes(document: RunDocument) -> list[str]:
 
 def reached(document: RunDocument) -> list[str]:
     """What is claimed of distances, what a kept connection saves there, and when a tunnel is worth it."""
-    distance, tunnels = document.topics.get("distance"), document.topics.get("tunnels")
-    told = [*claim_sentences(distance.rows), *kept_sentences(distance.rows)] if distance is not None else []
-    return [*told, *(tunnels.sentences if tunnels is not None else ())]
+    distance = document.rows_of("distance")
+    return [*claim_sentences(distance), *kept_sentences(distance), *said_of(document, "tunnels")]
 
 
 def _pooled(document: RunDocument) -> list[str]:
     """What every case changes beside its own baseline, pooled over connections."""
     sentences = []
     for row in document.rows_of("contrasts", document.design.deciding_outcome, role="pooled"):
-        steps = row.more["pooled_connections"]
-        if not row.word("factor") and isinstance(steps, tuple):
+        if not row.word("factor"):
+            steps = row.numbers("pooled_connections")
             subject = f"{subject_label(row.case, document.design)}, {mode_label(row.case)}"
             over = counted(len(steps), "number")
             sentences.append(f"{subject}: {_changed(row, document)}, pooled over {over} of connections")
@@ -192,9 +191,9 @@ def _subject(finding: Finding, document: RunDocument) -> str:
         subject = f"reconnecting {'in' if name == 'plaintext' else 'under'} {name}"
     elif workload == "storm":
         subject = f"{name} in connection storms"
-    elif subject == name and len(document.design.levels_of().get("workload", ())) > 1:
+    elif subject == name and "workload" in document.design.varied:
         subject = f"{name}, {workloads.in_words(str(workload))}"
-    if len(document.design.levels_of().get("connections", ())) > 1:
+    if "connections" in document.design.varied:
         subject += f", {counted(int(finding.case['connections']), 'connection')}"
     subject += _apart_words(finding, document)
     if isinstance(document.design.schedule, OpenLoop):
@@ -204,8 +203,7 @@ def _subject(finding: Finding, document: RunDocument) -> str:
 
 def _apart_words(finding: Finding, document: RunDocument) -> str:
     """How far client and server are apart, where that differs: ", 45 ms away"."""
-    levels_of = document.design.levels_of()
-    varied = {n: finding.case[n] for n in DISTANCE_FACTORS if len(levels_of.get(n, ())) > 1}
+    varied = {n: finding.case[n] for n in DISTANCE_FACTORS if n in document.design.varied}
     return "".join(f", {words}" for words in way_words(varied))
 
 
@@ -221,13 +219,13 @@ def _difference(finding: Finding, within: float) -> str:
     ratio = finding.ratio
     if finding.judgement == "alike":
         return f"{_what(finding)} {verdict_words('alike', within)} ({_evidence(finding)})"
-    if finding.judgement == "inconclusive" or ratio.low is None or ratio.high is None:
+    if finding.judgement == "inconclusive" or ratio.between is None:
         wait = f"; about {duration(finding.more_s)} more would tell" if finding.more_s is not None else ""
         return f"inconclusive in {_what(finding)}: {_why(finding, within)}{wait}"
     is_more, of_rate = ratio.point > 1, finding.outcome == "ops_per_s"
     is_many = max(ratio.point, 1 / ratio.point) >= MANY_TIMES
     unit, sign = "×" if is_many else " %", 1 if is_more else -1
-    ends = (ratio.point, ratio.low, ratio.high) if is_more else (ratio.point, ratio.high, ratio.low)
+    ends = (ratio.point, *ratio.between[::sign])
     size, start, end = alike(*(value**sign if is_many else sign * per_cent(value) for value in ends))
     words = WAYS[is_many, of_rate][0 if is_more else 1]
     sure = set_ends(start, end, unit=f"{unit} at {percent(ratio.confidence)}")
@@ -254,9 +252,9 @@ def _why(finding: Finding, within: float) -> str:
 def _evidence(finding: Finding) -> str:
     """The interval, and the noise floor where it is known: "−0.4 to +1.2 % at 95 %, noise floor 1.1 %"."""
     ratio = finding.ratio
-    if ratio.low is None or ratio.high is None:
+    if ratio.between is None:
         return f"{signed_percent(ratio.point - 1)} in {without_scatter(ratio)} alone"
-    start, end = signed_alike(per_cent(ratio.low), per_cent(ratio.high))
+    start, end = signed_alike(*map(per_cent, ratio.between))
     floor = f", noise floor {percent(finding.noise_floor)}" if finding.noise_floor is not None else ""
     return f"{start} to {end} % at {percent(ratio.confidence)}{floor}"
 

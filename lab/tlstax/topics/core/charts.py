@@ -17,6 +17,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from tlstax.results.interval import Interval
 from tlstax.stats.wording import MINUS
 from tlstax.topics.core import palette
 from tlstax.topics.core.figures import DIVIDED, TIMES
@@ -32,6 +33,14 @@ class Style:
     hollow: bool = False
 
 
+def level_style(label: str, place: int, *, shape: int = 1, hollow: bool = False) -> Style:
+    """The style of the level at this place among others; `shape` is how many shapes stand before its own.
+
+    That of the baseline is the first shape, where it is drawn beside them.
+    """
+    return Style(label, palette.level_ink(place).light, palette.level_shape(place + shape), hollow)
+
+
 @dataclass(frozen=True)
 class RatioMark:
     """One level's ratio to the baseline; `low` and `high` equal `point` where there is no interval."""
@@ -42,6 +51,11 @@ class RatioMark:
     high: float
     text: str
     description: str
+
+    @classmethod
+    def of(cls, style: Style, ratio: Interval, text: str, description: str) -> RatioMark:
+        """The mark of this ratio."""
+        return cls(style, ratio.point, *ratio.ends, text, description)
 
 
 @dataclass(frozen=True)
@@ -130,16 +144,27 @@ DURATION_LABEL = (
 )
 NINES_LABEL = "format(100 * (1 - pow(10, -datum.value)), '.6~r') + ' %'"
 
-OWN_COLOUR: Spec = {"field": "colour", "type": "nominal", "scale": None}
-OWN_SHAPE: Spec = {"field": "shape", "type": "nominal", "scale": None}
-OWN_FILL: Spec = {
-    "condition": {"test": "datum.hollow", "value": palette.PAPER.light},
-    "field": "colour",
-    "type": "nominal",
-    "scale": None,
-}
-DESCRIPTION: Spec = {"field": "description", "type": "nominal"}
+
+def nominal(field: str, **more: Any) -> Spec:
+    """A field that is no number; `more` holds Vega-Lite's settings of it."""
+    return {"field": field, "type": "nominal", **more}
+
+
+OWN_COLOUR = nominal("colour", scale=None)
+OWN_FILL = nominal("colour", scale=None, condition={"test": "datum.hollow", "value": palette.PAPER.light})
+DESCRIPTION = nominal("description")
 """What the reader sees when pointing at the mark."""
+
+OWN_LOOK: Spec = {
+    "color": OWN_COLOUR,
+    "fill": OWN_FILL,
+    "shape": nominal("shape", scale=None),
+    "description": DESCRIPTION,
+}
+"""Colour, filling, shape and words that the datum itself carries."""
+
+REFERENCE: Spec = {"type": "rule", "color": palette.REFERENCE.light, "strokeDash": [3, 3]}
+"""A dashed line where there is no difference."""
 
 LOOK: Spec = {
     "font": FONT,
@@ -194,7 +219,7 @@ def rows_axis(rows: Sequence[str], label_width: int = 150) -> Spec:
     """A row for each level, in the order given, by the field `label`."""
     axis = {"ticks": False, "domain": False, "grid": False, "labelLimit": label_width, "labelPadding": 8}
     scale = {"domain": list(rows), "padding": 0}
-    return {"field": "label", "type": "nominal", "scale": scale, "axis": axis}
+    return nominal("label", scale=scale, axis=axis)
 
 
 def layer(values: Iterable[Mapping[str, Any]], mark: Mapping[str, Any], **encoding: Any) -> Spec:
@@ -225,18 +250,10 @@ def lines_and_dots(
     """A line for each `label` through its values, and a dot at each, in their own colour and shape."""
     line = {"type": "line", "strokeWidth": 1.5}
     dots = _dots(size=size, stroke=1.5 if may_be_hollow else 1)
+    look = OWN_LOOK if may_be_hollow else {**OWN_LOOK, "fill": OWN_COLOUR}
     return [
-        layer(values, line, x=x, y=y, color=OWN_COLOUR, detail={"field": "label", "type": "nominal"}),
-        layer(
-            values,
-            dots,
-            x=x,
-            y=y,
-            color=OWN_COLOUR,
-            fill=OWN_FILL if may_be_hollow else OWN_COLOUR,
-            shape=OWN_SHAPE,
-            description=DESCRIPTION,
-        ),
+        layer(values, line, x=x, y=y, color=OWN_COLOUR, detail=nominal("label")),
+        layer(values, dots, x=x, y=y, **look),
     ]
 
 
@@ -250,7 +267,7 @@ def row_values(texts: Mapping[str, str], y: Spec) -> Spec:
     """Each row's value, written at the right of the plot and flush right, whatever its length."""
     values = [{"label": label, "text": text} for label, text in texts.items()]
     mark = {"type": "text", "align": "right", "dx": 62, "fontSize": FONT_SIZE, "color": palette.TEXT.light}
-    return layer(values, mark, y=y, x={"value": "width"}, text={"field": "text", "type": "nominal"})
+    return layer(values, mark, y=y, x={"value": "width"}, text=nominal("text"))
 
 
 def finished(layers: Sequence[Spec], width: int, height: int) -> Spec:
@@ -266,11 +283,8 @@ def finished(layers: Sequence[Spec], width: int, height: int) -> Spec:
     }
 
 
-def stacked(charts: Sequence[Spec]) -> Spec:
-    """Charts one below the other, with the common look."""
-    return {"$schema": SCHEMA, "vconcat": list(charts), "spacing": 14, "padding": PADDING, "config": LOOK}
-
-
+BAND: Spec = {"type": "rect", "color": palette.BAND.light}
+LATENCY_HEIGHT = 260
 STRIP_HEIGHT = 56
 STRIP_MARGIN = 76
 STRETCHES = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10, 100)
@@ -289,25 +303,18 @@ def ratio_chart(
     floor = noise_floor or 0.0
     band = {"low": max(low, 1 / (1 + floor)), "high": min(high, 1 + floor)}
     layers = [
-        layer([band], {"type": "rect", "color": palette.BAND.light}, x=start, x2={"field": "high"}),
+        layer([band], BAND, x=start, x2={"field": "high"}),
+        layer([{"point": 1}], REFERENCE, x=point),
         layer(
-            [{"point": 1}], {"type": "rule", "color": palette.REFERENCE.light, "strokeDash": [3, 3]}, x=point
+            values, {"type": "rule", "strokeWidth": 2}, y=y, x=start, x2={"field": "high"}, color=OWN_COLOUR
         ),
-        layer(
-            values,
-            {"type": "rule", "strokeWidth": 2},
-            y=y,
-            x=start,
-            x2={"field": "high"},
-            color=OWN_COLOUR,
-        ),
-        layer(values, _dots(size=90, stroke=2), y=y, x=point, **_own_look()),
+        layer(values, _dots(size=90, stroke=2), y=y, x=point, **OWN_LOOK),
         row_values({mark.style.label: mark.text for mark in marks}, y),
     ]
     return finished(layers, width, ROW_HEIGHT * len(marks))
 
 
-def latency_chart(curves: Sequence[Line], knots: Sequence[Line], *, width: int, height: int = 260) -> Spec:
+def latency_chart(curves: Sequence[Line], knots: Sequence[Line], *, width: int) -> Spec:
     """Latency against the share of operations that were at least as fast, on an axis that counts nines.
 
     Of a point, x counts nines: -log10(1 - share), so 99 % is 2. Its y is in microseconds. `knots` are the
@@ -315,7 +322,6 @@ def latency_chart(curves: Sequence[Line], knots: Sequence[Line], *, width: int, 
     """
     points, dots = points_of(curves), points_of(knots)
     nines = [point["x"] for point in points]
-    latencies_us = [point["y"] for point in points]
     last = max(nines, default=1.0)
     ticks = [tick for tick in (-math.log10(0.5), *range(1, math.ceil(last) + 1)) if tick <= last]
     x = quantitative(
@@ -325,20 +331,15 @@ def latency_chart(curves: Sequence[Line], knots: Sequence[Line], *, width: int, 
         labelExpr=NINES_LABEL,
         labelOverlap=False,
     )
-    y = quantitative(
-        "y",
-        {"type": "log"},
-        values=duration_ticks_us(latencies_us),
-        labelExpr=DURATION_LABEL,
-    )
+    ticks_us = duration_ticks_us([point["y"] for point in points])
+    y = quantitative("y", {"type": "log"}, values=ticks_us, labelExpr=DURATION_LABEL)
     dash = {"condition": {"test": "datum.hollow", "value": [4, 3]}, "value": [1, 0]}
     line = {"type": "line", "strokeWidth": 2, "interpolate": "monotone"}
-    detail = {"field": "label", "type": "nominal"}
     layers = [
-        layer(points, line, x=x, y=y, color=OWN_COLOUR, detail=detail, strokeDash=dash),
-        layer(dots, _dots(size=50, stroke=1.5), x=x, y=y, **_own_look()),
+        layer(points, line, x=x, y=y, color=OWN_COLOUR, detail=nominal("label"), strokeDash=dash),
+        layer(dots, _dots(size=50, stroke=1.5), x=x, y=y, **OWN_LOOK),
     ]
-    return finished(layers, width, height)
+    return finished(layers, width, LATENCY_HEIGHT)
 
 
 def bar_chart(
@@ -363,14 +364,10 @@ def bar_chart(
 def block_chart(strips: Sequence[BlockStrip], *, width: int) -> Spec:
     """One strip a level: its ratio in every block in the order they ran, all strips equally stretched."""
     last = max((point.block for strip in strips for point in strip.points), default=1)
-    stretch = max((_stretch(strip) for strip in strips), default=STRETCHES[0])
-    plot_width = width - STRIP_MARGIN
-    return stacked(
-        [
-            _strip(strip, _block_axis(last, is_last=strip is strips[-1]), stretch) | {"width": plot_width}
-            for strip in strips
-        ]
-    )
+    stretch = max(map(_stretch, strips), default=STRETCHES[0])
+    drawn = [_strip(strip, _block_axis(last, is_last=strip is strips[-1]), stretch) for strip in strips]
+    charts = [{**strip, "width": width - STRIP_MARGIN} for strip in drawn]
+    return {"$schema": SCHEMA, "vconcat": charts, "spacing": 14, "padding": PADDING, "config": LOOK}
 
 
 def _stretch(strip: BlockStrip) -> float:
@@ -390,12 +387,11 @@ def _strip(strip: BlockStrip, x: Spec, stretch: float) -> Spec:
     line = {"type": "line", "color": style.colour, "strokeWidth": 1.5, "invalid": "break-paths-show-domains"}
     dots = {**_dots(size=45, stroke=1.5), "shape": style.shape, "color": style.colour, "fill": fill}
     title = {"anchor": "start", "fontSize": FONT_SIZE, "fontWeight": 600, "offset": 5}
-    band = {"type": "rect", "color": palette.BAND.light}
     return {
         "title": {"text": style.label, "color": style.colour, **title},
         "height": STRIP_HEIGHT,
         "layer": [
-            layer([interval], band, x=x, x2={"field": "end"}, y=y, y2={"field": "high"}),
+            layer([interval], BAND, x=x, x2={"field": "end"}, y=y, y2={"field": "high"}),
             layer(values, line, x=x, y=y),
             layer(values, dots, x=x, y=y, description=DESCRIPTION),
         ],
@@ -434,16 +430,6 @@ def _block_axis(last: int, *, is_last: bool) -> Spec:
 
 def _dots(*, size: int, stroke: float) -> Spec:
     return {"type": "point", "size": size, "opacity": 1, "strokeWidth": stroke}
-
-
-def _own_look() -> Spec:
-    """Colour, filling, shape and words that the datum itself carries."""
-    return {
-        "color": OWN_COLOUR,
-        "fill": OWN_FILL,
-        "shape": OWN_SHAPE,
-        "description": DESCRIPTION,
-    }
 
 
 _ARIA = re.compile(r' (?:aria-[a-z]+|role)="[^"]*"')
@@ -504,10 +490,10 @@ def at_both_widths(words: str, draw: Callable[[int], Spec], *, title: str = "") 
     return (Drawing(words, _drawn(draw(WIDE)), _drawn(draw(NARROW)), title),)
 
 
-def at_one_width(words: str, chart: Spec, *, title: str = "") -> Drawing:
+def at_one_width(words: str, chart: Spec) -> Drawing:
     """One chart that suits every screen; `words` stand for it where it cannot be seen."""
     drawn = _drawn(chart)
-    return Drawing(words, drawn, drawn, title)
+    return Drawing(words, drawn, drawn)
 
 
 def _drawn(chart: Spec) -> Markup:
@@ -536,8 +522,7 @@ def curves_panel(  # noqa: PLR0913 (a chart's two axes, and what it says)
     values = points_of(lines, beside)
     layers = [whiskers(values, x, low), *lines_and_dots(values, x, y, size=34)]
     if reference is not None:
-        rule = {"type": "rule", "color": palette.REFERENCE.light, "strokeDash": [3, 3]}
-        layers.insert(0, layer([{"y": reference}], rule, y=y))
+        layers.insert(0, layer([{"y": reference}], REFERENCE, y=y))
     said = "; ".join(point.description for line in lines for point in line.points)
     chart = finished(layers, NARROW, CURVES_HEIGHT)
     return Panel(*panel, (at_one_width(f"{words}. {said}", chart),))

@@ -16,7 +16,7 @@ from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, schedule_label
 from tlstax.study.workloads.user_defined import UserTransaction, UserWorkload
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted, enumerated, some_of
+from tlstax.support.text import counted, enumerated, some_of, with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Group
@@ -102,7 +102,7 @@ def machine_words(machine: Machine) -> str:
         f"virtualised by {machine.virtualization}" if machine.virtualization else "",
         f"{pinned} (as asked for)" if pinned and machine.cpus_asked_for else pinned,
     ]
-    return ", ".join(word for word in words if word)
+    return with_commas(*words)
 
 
 def _pilot_words(machine: Machine, study: Study) -> str:
@@ -161,7 +161,7 @@ def failures(stored: StoredRun) -> list[str]:
     """Why trials were not used, a sentence for each case and reason, the most frequent first."""
     times: Counter[str] = Counter()
     for record in stored.measured:
-        if record.verdict.value != "valid":
+        if not record.is_valid:
             reasons = record.verdict.reasons or (f"the verdict is {record.verdict.value}",)
             case = full_label(record.trial.case, stored.header.study)
             times.update(f"{case}: {reason}" for reason in reasons)
@@ -175,7 +175,7 @@ def nothing_to_show(stored: StoredRun) -> str:
     reasons = Counter(reason for record in stored.measured for reason in record.verdict.reasons)
     most = reasons.most_common(1)
     why = f": {most[0][0]} ({counted(most[0][1], 'trial')})" if most else ""
-    if any(record.verdict.value == "valid" for record in stored.measured):
+    if stored.valid:
         return f"Nothing to show, because no block has a valid trial of a baseline{why}."
     return f"Nothing to show, because none of {counted(len(stored.measured), 'trial')} was valid{why}."
 

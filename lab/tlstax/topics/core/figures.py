@@ -78,11 +78,6 @@ def _fitting(least: float, steps: tuple[tuple[float, str], ...], otherwise: str)
     return next((Scale(name, size) for size, name in steps if least >= size), Scale(otherwise, 1.0))
 
 
-def has_interval(ratio: Interval) -> bool:
-    """Can its scatter be told? It takes two blocks."""
-    return ratio.low is not None and ratio.high is not None
-
-
 def change(ratio: Interval) -> str:
     """A ratio as a change: -18.3 %, from a doubling or a halving on as a factor or a divisor."""
     sign, unit = _form(ratio.point)
@@ -94,25 +89,26 @@ def interval(ratio: Interval) -> str:
 
     An interval over more than an order of magnitude is only said to be too wide.
     """
-    if ratio.low is None or ratio.high is None:
+    if ratio.between is None:
         return ""
     if not ratio.is_telling:
         return "[too wide]"
     sign, _ = _form(ratio.point)
-    low, high = (ratio.high, ratio.low) if sign == DIVIDED else (ratio.low, ratio.high)
-    return set_ends(_in_form(low, sign), _in_form(high, sign), "[…]")
+    low, high = (_in_form(end, sign) for end in ratio.between[:: -1 if sign == DIVIDED else 1])
+    return set_ends(low, high, "[…]")
 
 
 def ends(found: Interval, said: Callable[[float], str], unit: str = "") -> str:
     """The two ends of an interval in brackets, each as it is said; empty where there is none."""
-    if found.low is None or found.high is None:
+    if found.between is None:
         return ""
-    return set_ends(said(found.low), said(found.high), "[…]", unit=unit)
+    low, high = map(said, found.between)
+    return set_ends(low, high, "[…]", unit=unit)
 
 
 def change_with_interval(ratio: Interval) -> str:
     """The change and, where there is one, its interval in brackets: -18.3 % [-19.4 … -17.0]."""
-    return f"{change(ratio)} {interval(ratio)}" if has_interval(ratio) else change(ratio)
+    return f"{change(ratio)} {interval(ratio)}".rstrip()
 
 
 def _form(point: float) -> tuple[str, str]:

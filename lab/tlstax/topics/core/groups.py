@@ -15,7 +15,7 @@ from tlstax.study.design import DECIDES_AT_A_RATE
 from tlstax.study.labels import finding_levels, group_label, label_levels
 from tlstax.study.outcomes import percentile_name
 from tlstax.topics.core import figures, palette
-from tlstax.topics.core.charts import Style
+from tlstax.topics.core.charts import Style, level_style
 from tlstax.topics.core.figures import NOTHING, Scale
 from tlstax.topics.core.outcome_names import MAIN_OUTCOMES, in_order
 
@@ -41,7 +41,7 @@ class Row:
     @property
     def valid(self) -> tuple[TrialRecord, ...]:
         """The trials that findings were drawn from."""
-        return tuple(record for record in self.trials if record.verdict.value == "valid")
+        return tuple(record for record in self.trials if record.is_valid)
 
     @property
     def negotiated(self) -> str:
@@ -145,7 +145,7 @@ def _style(case: Case, study: Study, place: int) -> Style:
         return Style(label, palette.BASELINE.light, "circle")
     if case.role == "control":
         return Style(f"{label} again", palette.CONTROL.light, "circle", hollow=True)
-    return Style(label, palette.level_ink(place).light, palette.level_shape(place))
+    return level_style(label, place, shape=0)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tlstax.stats.wording import percent
 from tlstax.topics.core.charts import Panel, Style
 from tlstax.topics.core.figures import NOTHING
-from tlstax.topics.core.table import Table
+from tlstax.topics.core.table import Lines, Table
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,14 @@ class Words:
     text: str
     aside: bool = False
     command: str = ""
+
+
+def reading(text: str, confidence: float, **more: object) -> Words:
+    """How to read what is above: a text with a place for the confidence of its intervals."""
+    return Words(text.format(confidence=percent(confidence), **more), aside=True)
+
+
+INTERVALS = "In brackets: the {confidence} interval."
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,11 @@ class OnPage:
 
     make: Callable[[], Iterable[Block]]
     otherwise: tuple[Block, ...] = ()
+
+
+def tabulated(lines: Lines, most: int | None) -> OnPage:
+    """A table, whole on the page; elsewhere one for each group, of at most N lines together."""
+    return OnPage(lambda: (lines.whole(),), otherwise=tuple(lines.by_group(most)))
 
 
 @dataclass(frozen=True)

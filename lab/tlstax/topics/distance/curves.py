@@ -28,7 +28,7 @@ from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, some_of, with_commas
 from tlstax.topics.core import charts as parts
 from tlstax.topics.core import columns, figures, palette
-from tlstax.topics.core.charts import Line, Panel, Point, Style, curves_panel, quantitative
+from tlstax.topics.core.charts import Line, Panel, Point, Style, curves_panel, level_style, quantitative
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Block, Charts, Claim, Claims, Folded, Items, OnPage, Roomy, Section
 from tlstax.topics.core.table import INDENT, Cell, Table
@@ -253,7 +253,7 @@ def measured_round_trips_ms(records: Iterable[TrialRecord]) -> dict[float, float
     found: dict[float, list[float]] = {}
     for record in records:
         distance = record.distance
-        if distance is not None and record.verdict.value == "valid":
+        if distance is not None and record.is_valid:
             measured = [m.median_ms for m in (distance.before, distance.after) if m is not None]
             found.setdefault(distance.rtt_ms, []).append(fmean(measured))
     return {asked: fmean(measured) for asked, measured in found.items()}
@@ -261,9 +261,8 @@ def measured_round_trips_ms(records: Iterable[TrialRecord]) -> dict[float, float
 
 def trend(found: Interval, nothing: float) -> Trend:
     """Whether what should be `nothing` if distance did not matter differs from it."""
-    if found.low is None or found.high is None or found.low <= nothing <= found.high:
-        return "inconclusive"
-    return "grows" if found.point > nothing else "shrinks"
+    trends: tuple[Trend, ...] = ("inconclusive", "grows", "shrinks")
+    return trends[found.side_of(nothing)]
 
 
 def _steps(series: Series) -> Iterator[Steps]:
@@ -364,8 +363,8 @@ def _told(grown: Grown, trends: Sequence[str], figure: Figure, words_of: Callabl
     """In how many treatments it grows and shrinks, and those that it does most in."""
 
     def size(grown: tuple[Curve, RowSet]) -> float:
-        change = grown[1].interval(*figure)
-        return 0.0 if change is None else abs(log(change.point)) if figure == CHANGE else change.point
+        change = grown[1].known(*figure)
+        return abs(log(change.point)) if figure == CHANGE else change.point
 
     if not grown:
         return "nothing that was measured bears on it"
@@ -379,9 +378,7 @@ def _told(grown: Grown, trends: Sequence[str], figure: Figure, words_of: Callabl
 
 
 def _in_time(growth: RowSet) -> str:
-    extra, trips, plaintext = (growth.interval(*figure) for figure in (EXTRA, EXTRA_TRIPS, PLAINTEXT_TRIPS))
-    if extra is None or trips is None or plaintext is None:
-        return ""
+    extra, trips, plaintext = (growth.known(*figure) for figure in (EXTRA, EXTRA_TRIPS, PLAINTEXT_TRIPS))
     near_ms, far_ms = growth.rows[0].number(FROM), growth.rows[0].number(TO)
     ends = f"from {near_ms:.10g} to {far_ms:.10g} ms"
     found = trend(extra, 0.0)
@@ -396,9 +393,7 @@ def _in_time(growth: RowSet) -> str:
 
 
 def _in_proportion(growth: RowSet) -> str:
-    near, far, change = (growth.interval(*figure) for figure in (NEAR, FAR, CHANGE))
-    if near is None or far is None or change is None:
-        return ""
+    near, far, change = (growth.known(*figure) for figure in (NEAR, FAR, CHANGE))
     near_ms, far_ms = growth.rows[0].number(FROM), growth.rows[0].number(TO)
     limit = growth.row(*LIMIT)
     alone = f"; round trips alone would make it {limit.value:.2f}" if limit is not None else ""
@@ -530,10 +525,7 @@ def _charts(title: str, curves: Sequence[Curve]) -> Charts:
     Plaintext's times are those beside the treatment with most distances.
     """
     longest = max(curves, key=lambda curve: len(curve.points))
-    styles = [
-        Style(curve.label, palette.level_ink(place).light, palette.level_shape(place + 1))
-        for place, curve in enumerate(curves)
-    ]
+    styles = [level_style(curve.label, place) for place, curve in enumerate(curves)]
     both = list(zip(curves, styles, strict=True))
     plaintext = Style("plaintext", palette.BASELINE.light, palette.level_shape(0))
     times = [

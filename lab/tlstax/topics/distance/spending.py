@@ -108,11 +108,12 @@ def away(rtt_ms: float) -> str:
 
 def number(found: Interval) -> str:
     """A value and its interval: "2.03 (2.01 to 2.05)"."""
-    if found.low is None or found.high is None:
+    if found.between is None:
         return f"{alike(found.point)[0]} (one block alone)"
-    if found.low > 0 and found.high > WIDEST * found.low:
+    low, high = found.between
+    if low > 0 and high > WIDEST * low:
         return "a number that is not known to a factor of ten of"
-    point, *ends = _alike(found.point, found.low, found.high)
+    point, *ends = _alike(found.point, low, high)
     return point if ends == [point, point] else with_ends(found, _alike)
 
 
@@ -156,7 +157,6 @@ def cell(found: Interval | None, *, nothing: float | None = 0.0) -> Rounded:
     """
     if found is None:
         return Rounded(None)
-    low, high = found.low, found.high
-    is_sure = nothing is None or low is None or high is None or not low <= nothing <= high
+    is_sure = nothing is None or found.between is None or found.side_of(nothing) != 0
     sign = figures.TIMES if nothing == 1 else ""
-    return Rounded(found.point, low, high, is_sure=is_sure, sign=sign)
+    return Rounded(found.point, found.low, found.high, is_sure=is_sure, sign=sign)

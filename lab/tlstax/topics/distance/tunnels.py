@@ -153,7 +153,7 @@ def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> Iterato
     saved, lost = ({block: column[block] for block in blocks} for column in (saved, lost))
     d, e = series.pooling.difference(saved), series.pooling.difference(lost)
     signs = {(1, 1): "below", (-1, -1): "above", (1, -1): "always", (-1, 1): "never"}
-    verdict = signs.get((_sign(d), _sign(e)), "inconclusive")
+    verdict = signs.get((d.side_of(0), e.side_of(0)), "inconclusive")
     label = spending.treatment_label(rival.made.without(PATH), series.study)
 
     def row(outcome: str, unit: str, found: Interval | None, value: float | None = None) -> Row:
@@ -206,18 +206,11 @@ def _cpu_us(series: Series, case: CaseLevels) -> dict[int, float]:
 
 def _bounds(d: Interval, e: Interval) -> Iterator[tuple[str, float]]:
     """How far a verdict reaches where only one of the two signs is known: by the ends of both intervals."""
-    signs = _sign(d), _sign(e)
+    signs = d.side_of(0), e.side_of(0)
     if signs == (1, 0) and d.low is not None and e.high:
         yield WORTH_UNTIL, d.low / e.high
     if signs == (0, 1) and d.high is not None and e.low:
         yield NOT_FROM, d.high / e.low
-
-
-def _sign(found: Interval) -> int:
-    """Above zero (1), below it (-1), or not known (0)."""
-    if found.low is None or found.high is None or found.low <= 0 <= found.high:
-        return 0
-    return 1 if found.low > 0 else -1
 
 
 class Worth(RowSet):

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row
 from tlstax.stats import stats
 from tlstax.stats.contrasts import is_different
-from tlstax.stats.pooling import Pooling
 from tlstax.stats.series import difference
 from tlstax.stats.wording import (
     change_words,
@@ -24,6 +22,7 @@ from tlstax.stats.wording import (
     with_sign,
 )
 from tlstax.study import Column, Part, ProcessorColumn, ProcessorTable, TimeRow, TimeTable, within
+from tlstax.study.factors import CaseLevels
 from tlstax.support.text import enumerated
 from tlstax.topics.tables.measured import (
     AGAINST,
@@ -75,8 +74,7 @@ def answer_to(known: Interval, floor: float | None, *, published: float, is_rati
     is_seen = is_different(known, floor) if is_ratio else known.excludes_zero and abs(known.point) > least
     if is_seen:
         return "right" if (known.point > none) == (published > none) else "wrong"
-    may_be_true = known.low is None or known.high is None or known.low <= published <= known.high
-    return "inconclusive" if size <= least or may_be_true else "wrong"
+    return "wrong" if size > least and known.side_of(published) else "inconclusive"
 
 
 def _judged(
@@ -189,35 +187,17 @@ def _means(side: Side, column: ProcessorColumn) -> dict[int, float]:
 
 def _noise_floor(table: ProcessorTable, column: ProcessorColumn, run: Measured) -> float | None:
     """How far a control strays from its baseline among the cases of this table; of several, the farthest."""
-    controls: dict[str, dict[int, TrialRecord]] = {}
-    baselines: dict[str, dict[int, TrialRecord]] = {}
+    controls: dict[CaseLevels, dict[int, float]] = {}
+    baselines: dict[CaseLevels, dict[int, float]] = {}
     wanted = {**table.within, **table.sides[0].levels}
     for record in run.records:
-        case = record.trial.case
-        if record.verdict.value == "valid" and within(case.levels, wanted):
+        case, mean = record.trial.case, window_mean(record)
+        if record.is_valid and mean and within(case.levels, wanted):
             into = controls if case.role == "control" else baselines
-            into.setdefault(str(sorted(case.levels.items())), {})[record.trial.block] = record
-    pooling = run.pooling
-    reaches = [
-        reach
-        for name, own in controls.items()
-        if (reach := _reach(own, baselines.get(name, {}), column, pooling)) is not None
-    ]
-    return max(reaches, default=None)
-
-
-def _reach(
-    control: Mapping[int, TrialRecord],
-    baseline: Mapping[int, TrialRecord],
-    column: ProcessorColumn,
-    pooling: Pooling,
-) -> float | None:
-    strays = {
-        block: own[column] - other[column]
-        for block in sorted(control.keys() & baseline.keys())
-        if (own := window_mean(control[block])) and (other := window_mean(baseline[block]))
-    }
-    return pooling.difference(strays).reach if strays else None
+            into.setdefault(case.levels, {})[record.trial.block] = mean[column]
+    strays = (difference(own, baselines.get(levels, {})) for levels, own in controls.items())
+    reaches = (run.pooling.difference(own).reach for own in strays if own)
+    return max((reach for reach in reaches if reach is not None), default=None)
 
 
 def time_differences(table: TimeTable, parts: Sequence[Part], shown: Sequence[Row]) -> Iterator[Row]:

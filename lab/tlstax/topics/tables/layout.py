@@ -36,6 +36,7 @@ from tlstax.topics.core.charts import (
     Style,
     at_both_widths,
     at_one_width,
+    level_style,
     quantitative,
 )
 from tlstax.topics.core.figures import NOTHING
@@ -222,7 +223,7 @@ def mean_table(table: ProcessorTable, view: View) -> Table:
         for own in view.sides(table, part):
             name = f"{prefix}{own.side}{f', {own.mark}' if own.mark else ''}"
             memory = own.figure(MEMORY)
-            held = figures.quantity(memory.value or 0.0, "B") if memory else ""
+            held = figures.quantity(memory.amount, "B") if memory else ""
             rows.append((name, *(_share(own, column) for column in PROCESSOR_COLUMNS), held))
     title = f"{table_title(table)}: means, in per cent"
     return Table(title, (*PROCESSOR_COLUMNS, "server memory"), rows, (), of="side")
@@ -332,8 +333,8 @@ def shown_words(shown: Shown) -> str:
 
 def _words(side: Place) -> str:
     length, memory = side.figure(LENGTH), side.figure(MEMORY)
-    window = f"; {figures.quantity((length.value or 0.0) * 1e6, 'us')} long" if length else ""
-    held = f"; the server held {figures.quantity(memory.value or 0.0, 'B')}" if memory else ""
+    window = f"; {figures.quantity(length.amount * 1e6, 'us')} long" if length else ""
+    held = f"; the server held {figures.quantity(memory.amount, 'B')}" if memory else ""
     return f"{shown_words(side.shown)}{window}{held}"
 
 
@@ -342,7 +343,7 @@ def _seconds(side: Place) -> str:
     if own is None:
         return NOTHING
     bad = f" ({side.mark})" if side.mark else ""
-    return f"{figures.quantity((own.value or 0.0) * 1e6, 'us')}{bad}"
+    return f"{figures.quantity(own.amount * 1e6, 'us')}{bad}"
 
 
 def _share(side: Place, column: str, until_s: float | None = None) -> str:
@@ -359,13 +360,13 @@ DRAWN: ProcessorColumn = "system"
 HEIGHT = 150
 
 
-def load_chart(lines: Sequence[Line], *, highest: float, width: int = NARROW) -> Spec:
+def load_chart(lines: Sequence[Line], *, highest: float) -> Spec:
     """A line with dots for each side over the time since the window began, from nothing to `highest`."""
     end_s = max((point.x for line in lines for point in line.points), default=1.0)
     x = quantitative("x", {"domain": [0, end_s]}, title="seconds", tickCount=6, grid=False)
     y = quantitative("y", {"domain": [0, highest]}, title=f"%{DRAWN}", tickCount=4)
     layers = charts.lines_and_dots(charts.points_of(lines), x, y, size=32, may_be_hollow=True)
-    return charts.finished(layers, width, HEIGHT)
+    return charts.finished(layers, NARROW, HEIGHT)
 
 
 def load_panels(table: ProcessorTable, view: View) -> Iterator[Panel]:
@@ -389,10 +390,8 @@ def load_panels(table: ProcessorTable, view: View) -> Iterator[Panel]:
 def side_styles(sides: Sequence[Column]) -> dict[str, Style]:
     """How each side is drawn, the first one as baselines are."""
     first, *others = (side.name for side in sides)
-    styles = {first: Style(first, palette.BASELINE.light, "circle")}
-    for place, name in enumerate(others):
-        styles[name] = Style(name, palette.level_ink(place).light, palette.level_shape(place + 1))
-    return styles
+    treated = {name: level_style(name, place) for place, name in enumerate(others)}
+    return {first: Style(first, palette.BASELINE.light, "circle"), **treated}
 
 
 def bar_panels(table: TimeTable, view: View) -> Iterator[Panel]:
@@ -400,7 +399,7 @@ def bar_panels(table: TimeTable, view: View) -> Iterator[Panel]:
     styles = side_styles(table.sides)
     for part in (None, *view.parts):
         times = {
-            (line.label, side.side): (own.value or 0.0, side.mark)
+            (line.label, side.side): (own.amount, side.mark)
             for line in table.rows
             for side in view.sides(table, part, line.label)
             if (own := side.figure(table.outcome)) is not None
@@ -475,17 +474,11 @@ def _ratio_marks(
             if side.ratio is not None:
                 bad = sides[0].mark or side.mark
                 label = f"{key}{f' {side.side}' if several else ''}{f', {bad}' if bad else ''}"
-                ink, shape = palette.level_ink(place).light, palette.level_shape(place)
-                yield _ratio_mark(line, Style(label, ink, shape, hollow=bool(bad)), side.ratio, bad)
+                style = level_style(label, place, shape=0, hollow=bool(bad))
+                yield _ratio_mark(line, style, side.ratio, bad)
 
 
 def _ratio_mark(line: TimeRow, style: Style, ratio: Interval, bad: str) -> RatioMark:
-    words, (low, high) = change_words(ratio), ratio.ends
-    return RatioMark(
-        style=style,
-        point=ratio.point,
-        low=low,
-        high=high,
-        text=words.partition(" [")[0],
-        description=f"{line.label}, {style.label}: {words}{f', {bad}' if bad else ''}",
-    )
+    words = change_words(ratio)
+    said = f"{line.label}, {style.label}: {words}{f', {bad}' if bad else ''}"
+    return RatioMark.of(style, ratio, words.partition(" [")[0], said)

@@ -8,7 +8,6 @@ taken block by block, like every ratio here.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import log
@@ -20,7 +19,7 @@ from tlstax.records.window import CpuSlice
 from tlstax.results.rows import More, Row
 from tlstax.stats import stats
 from tlstax.stats.contrasts import nearest
-from tlstax.stats.estimates import counts_of
+from tlstax.stats.estimates import counts_of, first_reason
 from tlstax.stats.outcomes import log_ratio_between, outcome, shares, together
 from tlstax.stats.pooling import Pooling, machines_of
 from tlstax.stats.series import Series
@@ -112,7 +111,7 @@ class Shown:
     def of(cls, row: Row) -> Shown:
         """What a row of a side says of it."""
         left_out = round(row.number(LEFT_OUT) or 0)
-        return cls(row.word(STANDING), round(row.value or 0), left_out, row.word(WHY), row.word(RAN))
+        return cls(row.word(STANDING), round(row.amount), left_out, row.word(WHY), row.word(RAN))
 
     def row(self, case: dict[str, Level], label: str, more: Mapping[str, More]) -> Row:
         """The same as a row of this place."""
@@ -157,13 +156,13 @@ class Measured:
     def side(self, *wanted: Wanted) -> Side:
         """The trials whose case has all these levels, controls left out: the valid ones if there are any."""
         trials = [record for record in self.records if _stands(record, wanted)]
-        valid = [record for record in trials if record.verdict.value == "valid"]
+        valid = [record for record in trials if record.is_valid]
         kept = tuple(valid or trials)
         shown = Shown(
             standing=_standing(kept),
             trials=len(kept),
             left_out=len(trials) - len(kept),
-            why="" if valid else _first_reason(trials),
+            why="" if valid else first_reason(trials),
             ran=" and ".join(sorted({said for record in kept for said in _ran(record)})),
         )
         return Side(kept, shown)
@@ -189,7 +188,7 @@ def part_row(part: Part, run: Measured) -> Row:
             PART: part.key,
             INVALID: counts.invalid,
             UNKNOWN: counts.unknown,
-            WHY: _first_reason(own),
+            WHY: first_reason(own),
         },
     )
 
@@ -221,12 +220,6 @@ def why_not_tested(sides: Sequence[Shown]) -> str:
     if all(shown.ran == PLAINTEXT for shown in sides):
         return "plaintext was compared with plaintext"
     return f"its trials are {bad[0].standing}"
-
-
-def _first_reason(records: Sequence[TrialRecord]) -> str:
-    """The most frequent reason why trials are not valid, of the first of each."""
-    reasons = Counter(reason for record in records for reason in record.verdict.reasons[:1])
-    return reasons.most_common(1)[0][0] if reasons else ""
 
 
 def _stands(record: TrialRecord, wanted: Sequence[Wanted]) -> bool:
@@ -363,31 +356,18 @@ def _times(table: TimeTable, line: TimeRow, part: Part, run: Measured, series: S
     for name, found in sides.items():
         place = {TABLE: table.number, PART: part.key, SIDE: name}
         yield found.shown.row(cases[name], line.label, {**place, OPERATIONS: _operations(found)})
-        seconds = series.interval(_logs(found, table.outcome))
-        if seconds is not None:
-            yield Row(
-                role=MEASURED,
-                outcome=table.outcome,
-                unit="s",
-                label=line.label,
-                case=cases[name],
-                interval=seconds,
-                more=place,
-            )
-        if name == first.name:
-            continue
-        ratio = series.interval(_log_ratios(found, sides[first.name], table.outcome))
-        if ratio is not None:
-            yield Row(
+        common: dict[str, Any] = {"outcome": table.outcome, "label": line.label, "case": cases[name]}
+        logs = _logs(found, table.outcome)
+        yield from series.rows(logs, role=MEASURED, unit="s", more=place, **common)
+        if name != first.name:
+            yield from series.rows(
+                _log_ratios(found, sides[first.name], table.outcome),
                 role=RATIO,
-                outcome=table.outcome,
-                label=line.label,
-                case=cases[name],
                 baseline=cases[first.name],
-                interval=ratio,
                 of="ratio",
                 noise_floor=floor,
                 more={**place, AGAINST: first.name},
+                **common,
             )
 
 

@@ -104,7 +104,7 @@ def _value_here(claim: PublishedClaim, side: Place, outcome: str) -> Row | None:
     if claim.kind == "mean":
         return side.figure(outcome)
     steps = [row for end_s in side.ends_s if (row := side.figure(outcome, end_s)) is not None]
-    return max(steps, key=lambda row: row.value or 0.0, default=None)
+    return max(steps, key=lambda row: row.amount, default=None)
 
 
 def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
@@ -220,7 +220,7 @@ def _parts(told: Told, view: View) -> Iterator[str]:
     """Each part, and how its trials came out."""
     for row, part in zip(told.of(role=measured.PART_ROLE), view.parts, strict=True):
         numbers = (
-            ("valid", row.value or 0),
+            ("valid", row.amount),
             ("invalid", row.number(measured.INVALID)),
             ("unknown", row.number(measured.UNKNOWN)),
         )
