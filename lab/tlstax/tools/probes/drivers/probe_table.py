@@ -167,20 +167,14 @@ def _tls_tables(
 def _by_default(row: DriverRow) -> list[str]:
     if not row.encrypts_by_default:
         return [yes(row.encrypts_by_default), *[NOTHING] * (len(_TLS) - 1)]
-    checks = (row.verifies_ca_by_default, row.verifies_host_by_default, row.verifies_expiry_by_default)
-    return _agreed(row, row.tls_version, *checks, row.resumes_by_default)
+    return _agreed(row, row.tls_version, *row.verified("by_default"), row.resumes_by_default)
 
 
 def _required(row: DriverRow) -> list[str]:
     shown = row.required
     if shown is None:
         return [UNKNOWN] * len(_TLS)
-    checks = (
-        row.verifies_ca_when_required,
-        row.verifies_host_when_required,
-        row.verifies_expiry_when_required,
-    )
-    return _agreed(shown, shown.version, *checks, shown.resumes)
+    return _agreed(shown, shown.version, *row.verified("when_required"), shown.resumes)
 
 
 def _agreed(shown: DriverRow | TlsShown, version: str | None, *answers: bool | None) -> list[str]:
