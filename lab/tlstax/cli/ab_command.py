@@ -7,11 +7,11 @@ from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.asked_outcomes import limits_of
-from tlstax.cli.compare_command import STATUS, warn
+from tlstax.cli.compare_command import STATUS
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.measure_app import AbOptions
 from tlstax.cli.measuring import bounded, knowing_added, measured, new_request
-from tlstax.cli.streams import show_found
+from tlstax.cli.streams import show_found, warn
 from tlstax.cli.target_servers import SERVER, ExternalServers, external_among, typed_servers
 from tlstax.plan.admission import Leeway
 from tlstax.study import Study, check_nothing_is_lost

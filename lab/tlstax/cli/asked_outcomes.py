@@ -60,12 +60,14 @@ def limits_of(typed: LimitOptions, warn: Callable[[str], None]) -> Limits:
     `warn` is given a sentence for each limit that holds an outcome back on its better side alone.
     """
     named: list[Limit] = []
-    for limit in (*_literal(typed, warn), *_regressions(typed)):
+    literal = [*_literal(typed, warn)]
+    regressions = [*map(_regression, typed.max_regression or ())]
+    for limit in (*literal, *(regression_limit(outcome, share) for outcome, share in regressions if outcome)):
         if any(own.outcome == limit.outcome and (own.most is None) == (limit.most is None) for own in named):
             side = "how far it may fall" if limit.most is None else "how far it may rise"
             raise UserMistake(f"{limit.outcome} has several limits of {side}", remedy="give each outcome one")
         named.append(limit)
-    general = [share for outcome, share in map(_regression, typed.max_regression or ()) if not outcome]
+    general = [share for outcome, share in regressions if not outcome]
     if len(general) > 1:
         raise UserMistake(
             f"{REGRESSION} is given {len(general)} times for all main outcomes",
@@ -83,12 +85,6 @@ def _literal(typed: LimitOptions, warn: Callable[[str], None]) -> Iterator[Limit
             if OUTCOMES[outcome].lower_is_better is (option == "--min"):
                 warn(_wrong_way(outcome, option))
             yield Limit(outcome=outcome, **{"most" if option == "--max" else "least": change})
-
-
-def _regressions(typed: LimitOptions) -> Iterator[Limit]:
-    for outcome, share in map(_regression, typed.max_regression or ()):
-        if outcome:
-            yield regression_limit(outcome, share)
 
 
 def _regression(text: str) -> tuple[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Collection
+from contextlib import closing
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -64,11 +65,8 @@ def bench_command(
     """
     form = format_of(options.format_name, json=options.json)
     written = format_of_output(options.output)
-    line = ProgressLine(quiet=form == "json")
-    try:
+    with closing(ProgressLine(quiet=form == "json")) as line:
         document = measure(line)
-    finally:
-        line.close()
     try:
         show_bench(topic, document, form)
     finally:

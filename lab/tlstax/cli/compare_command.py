@@ -10,7 +10,7 @@ from functools import partial
 from tlstax.cli.asked_outcomes import asked_outcomes, limits_of
 from tlstax.cli.export_command import run_or_pack
 from tlstax.cli.read_app import CompareOptions
-from tlstax.cli.streams import show_found, tell
+from tlstax.cli.streams import show_found, warn
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.document import GateResult, GateVerdict, Measure
@@ -78,11 +78,6 @@ def _checked(options: CompareOptions, limits: Limits) -> GateResult:
         raise UserMistake(f"{run.header.run} cannot be checked against itself", remedy="name another run")
     measure: Measure = "itself" if options.absolute else "to the baseline"
     return gated(run, against, limits, others=_same_again([run, against]), measure=measure)
-
-
-def warn(sentence: str) -> None:
-    """Tell what a limit does not say."""
-    tell(f"tlstax: {sentence}")
 
 
 def _same_again(runs: Sequence[StoredRun]) -> list[StoredRun]:

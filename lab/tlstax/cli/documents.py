@@ -94,14 +94,10 @@ PLACES = (
 
 Knows = tuple[bool, bool, bool, bool, bool]
 
+EVERYWHERE: Knows = (True, True, True, True, True)
+
 COMMANDS: Mapping[str, Knows] = {
-    "run": (True, True, True, True, True),
-    "study run": (True, True, True, True, True),
-    "ab": (True, True, True, True, True),
-    "storm": (True, True, True, True, True),
-    "study run memory": (True, True, True, True, True),
-    "inspect": (True, True, True, True, True),
-    "advise": (True, True, True, True, True),
+    **dict.fromkeys(("run", "study run", "ab", "storm", "study run memory", "inspect", "advise"), EVERYWHERE),
     "predict": (True, True, True, False, False),
     "drivers probe": (True, True, True, True, False),
 }

@@ -98,7 +98,7 @@ class _Ending:
 
 
 def _say(sentence: str, status: int) -> int:
-    streams.tell(f"tlstax: {sentence}")
+    streams.warn(sentence)
     return status
 
 

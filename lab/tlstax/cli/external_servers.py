@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.target_servers import SERVER, ExternalServers, needs_external, warn
+from tlstax.cli.streams import warn
+from tlstax.cli.target_servers import SERVER, ExternalServers, needs_external
 from tlstax.external.access import URL_SHAPE, AccessOptions, ExternalAccess, ExternalAddress, settle
 from tlstax.external.connection import abilities_of
 from tlstax.external.server import EXTERNAL_TABLES, OWN_SCHEMA

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from shlex import quote
 
-from pydantic import BaseModel
-
 from tlstax.cli.streams import (
     check_writable,
-    colourful,
     format_of_name,
     show,
-    show_json,
+    show_found,
     show_page,
     tell,
-    terminal_width,
     write_text,
 )
 from tlstax.clients.engine import tool_command
@@ -141,7 +137,8 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
         own = chosen_case(study, case) if case is not None else None
         told = locks.explained(Run(stored), own, other)
         text_of = partial(printed_sections, list(locks.explained_sections(told)))
-        return _shown(ToldOfRun(run=stored.header.run, told=told), text_of, as_json=as_json)
+        show_found(ToldOfRun(run=stored.header.run, told=told), text_of, as_json=as_json)
+        return 0
     others: Sequence[Explanation] = ()
     if case is not None:
         explanation = explain(stored, chosen_case(study, case), other)
@@ -153,7 +150,8 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
         else:
             explanation = explain(stored, _first_asked(study, other), other)
     named = [(one.sentences[0], _command(stored, one)) for one in others]
-    return _shown(explanation, partial(explanation_text, explanation, others=named), as_json=as_json)
+    show_found(explanation, partial(explanation_text, explanation, others=named), as_json=as_json)
+    return 0
 
 
 def _first_asked(study: Study, against: Case | None) -> Case:
@@ -164,17 +162,6 @@ def _first_asked(study: Study, against: Case | None) -> Case:
     apart = [one for one in others if one.role == "baseline" and group_counterpart(one, every, study) != one]
     controls = [one for one in others if one.role == "control"]
     return next(iter((*treatments, *apart, *controls, *every)))
-
-
-def _shown(found: BaseModel, text_of: Callable[..., str], *, as_json: bool) -> int:
-    """Show what was found, as a document or as text for this terminal; the exit status."""
-    if as_json:
-        show_json(found.model_dump_json(by_alias=True, indent=2) + "\n")
-        return 0
-    colour = colourful()
-    text = text_of(width=terminal_width(), colour=colour)
-    show(text if text.endswith("\n") else text + "\n", coloured=colour)
-    return 0
 
 
 def _command(stored: StoredRun, explanation: Explanation) -> str:

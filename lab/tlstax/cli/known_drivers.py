@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from tlstax.cli.exit import guarded
@@ -45,11 +46,8 @@ def _measured(family: Family, names: Sequence[str], file: Path) -> KnownDrivers:
         "mysql": driver_facts.measured_drivers,
         "postgresql": postgres_driver_facts.measured_drivers,
     }[family]
-    watcher = ProgressLine(quiet=False)
-    try:
+    with closing(ProgressLine()) as watcher:
         found = measure(names, open_store, watcher)
-    finally:
-        watcher.close()
     if set(names) != set(speaking(family)) and file.exists():
         old = KnownDrivers.model_validate_json(file.read_text(encoding="utf-8"))
         renewed = {driver.name: driver for driver in (*old.drivers, *found.drivers)}

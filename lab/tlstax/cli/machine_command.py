@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from rich.table import Table
@@ -20,13 +21,14 @@ from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES
 from tlstax.specimens.manifest import Kept, Kind, Recipe
 from tlstax.specimens.progress import Reporter
+from tlstax.specimens.sessions import open_session
 from tlstax.support.credentials import called
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.installation import is_clone
 from tlstax.support.text import closest, enumerated
 from tlstax.tools import bundle
-from tlstax.tools.bundle import Contents, Making, Share
+from tlstax.tools.bundle import Contents, Share
 from tlstax.tools.probes import specimen
 from tlstax.tools.probes.specimen import Facts, Listed, Listing
 from tlstax.topics.core.printed import printed
@@ -49,18 +51,15 @@ def fetch_command(names: Sequence[str], *, everything: bool) -> int:
     if bool(names) == everything:
         raise UserMistake("name the specimens to fetch, or give --all", remedy=resolve.LISTED)
     _check_known(names, [recipe.name for recipe in RECIPES.values()])
-    line = ProgressLine()
     wanted = list(names or RECIPES)
     failures = 0
-    try:
+    with closing(ProgressLine()) as line:
         for name in wanted:
             try:
                 _fetch(name, line)
             except MachineFault as fault:
                 failures += 1
                 line.warn(fault.sentence())
-    finally:
-        line.close()
     if failures and len(wanted) > 1:
         line.warn(f"{failures} of {len(wanted)} not available")
     return MachineFault.exit_status if failures else 0
@@ -70,17 +69,14 @@ def verify_command(names: Sequence[str]) -> int:
     """Check every file of what is there, and that it runs; status 3 when something is broken."""
     _check_known(names, _all_names())
     there = [one.name for one in specimen.listing().specimens if one.status != "absent"]
-    line = ProgressLine()
     broken = 0
-    try:
+    with closing(ProgressLine()) as line:
         for name in names or there:
             line.now(f"checking {name}")
             reason = _verified(name)
             line.close()
             show(f"{name}: {'broken: ' + reason if reason else 'unchanged since it was fetched, and runs'}\n")
             broken += bool(reason)
-    finally:
-        line.close()
     if not names and not there:
         show("No specimens are here yet; `tlstax specimens fetch NAME` gets one.\n")
     return MachineFault.exit_status if broken else 0
@@ -281,15 +277,11 @@ def bundle_command(output: Path, servers: str | None, tls_libraries: str | None,
     )
     format_of_name(output, {".tar": "tar"}, "tar", what="a bundle")
     check_writable(output)
-    line = ProgressLine()
-    try:
-        with Making(contents, Reporter(line.step, line.now)) as making:
-            whole = making.make()
-            size_bytes = whole.stat().st_size
-            write_chunks(output, bundle.chunks(whole), remedy="make room, or name a file on another disk")
-    finally:
-        line.close()
-    show(summary(output, size_bytes, making.shares, contents))
+    with closing(ProgressLine()) as line, open_session() as session:
+        whole, shares = bundle.make(contents, session, Reporter(line.step, line.now))
+        size_bytes = whole.stat().st_size
+        write_chunks(output, bundle.chunks(whole), remedy="make room, or name a file on another disk")
+    show(summary(output, size_bytes, shares, contents))
     return 0
 
 

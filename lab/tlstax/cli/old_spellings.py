@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -117,16 +117,11 @@ class MemoryOptions:
 @command(old_app, hidden=True)
 def memory(options: MemoryOptions) -> int:
     """Now `tlstax study run memory`, with `--set` for what is measured and `--blocks` for its rounds."""
-    rest = replace(options, server=None, tls_library=None, certificate=None, connections=None, rounds=None)
-    words = [
-        *NOW["memory"].split(),
-        *_set("server", options.server),
-        *_set("tls_library", options.tls_library),
-        *_set("certificate", options.certificate),
-        *_set("connections", options.connections),
-        *_blocks(options.rounds),
-        *words_of(rest),
-    ]
+    factors = ("server", "tls_library", "certificate", "connections")
+    named: dict[str, Any] = dict.fromkeys(factors)
+    rest = replace(options, rounds=None, **named)
+    settings = [word for name in factors for word in _set(name, getattr(options, name))]
+    words = [*NOW["memory"].split(), *settings, *_blocks(options.rounds), *words_of(rest)]
     return follow(words, options.login.given_password)
 
 

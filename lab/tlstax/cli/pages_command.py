@@ -14,10 +14,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tlstax.cli.streams import show, tell
+from tlstax.cli.streams import show, tell, warn
 from tlstax.contract.frozen import Frozen
 from tlstax.records.trial import StoredRun
-from tlstax.results.live import LiveRun
 from tlstax.run.live_notes import keep_out_of_the_way, under_way
 from tlstax.run.live_page import LivePage, address, listening, new_token
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
@@ -44,10 +43,12 @@ def watch_command(run_name: str | None) -> int:
     with listening() as listener:
         token = new_token()
         with page.served(listener, token):
-            tell("tlstax: Ctrl-C ends this page, and nothing else")
+            warn("Ctrl-C ends this page, and nothing else")
             show(f"{address(listener, token)}\n")
             if isinstance(chosen, Path):
-                tell(f"tlstax: {_end(page.follow(chosen))}")
+                ended = page.follow(chosen)
+                name = f"run {ended.run}" if ended.run else "the run"
+                warn(f"{name} is {ended.status}: {ended.stopped_because}")
             while True:
                 signal.pause()
 
@@ -87,11 +88,6 @@ def _chosen(run_name: str | None) -> Path | StoredRun:
     return stored
 
 
-def _end(found: LiveRun) -> str:
-    name = f"run {found.run}" if found.run else "the run"
-    return f"{name} is {found.status}: {found.stopped_because}"
-
-
 def _stored(run_name: str) -> StoredRun:
     from tlstax.store import open_store
 
@@ -120,14 +116,6 @@ def served_beside(directory: Path) -> Iterator[None]:
     A program of its own does, for which the run never waits. Signals from the terminal do not reach it, so
     that it sees the run's end; and where this process is killed, it sees that as well.
     """
-    program = _started(directory)
-    try:
-        yield
-    finally:
-        _ended(program)
-
-
-def _started(directory: Path) -> subprocess.Popen[bytes]:
     token = new_token()
     with listening() as listener:
         given = Inherited(descriptor=listener.fileno(), token=token, directory=directory)
@@ -143,17 +131,15 @@ def _started(directory: Path) -> subprocess.Popen[bytes]:
         with contextlib.suppress(OSError), program.stdin or contextlib.nullcontext() as line:
             if line is not None:
                 line.write(f"{given.model_dump_json()}\n".encode())
-        tell(f"tlstax: the run as it goes: {address(listener, token)}")
-    return program
-
-
-def _ended(program: subprocess.Popen[bytes]) -> None:
-    """Wait until it has seen that the run is gone; where it does not, end it."""
+        warn(f"the run as it goes: {address(listener, token)}")
     try:
-        program.wait(GONE_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        program.kill()
-        program.wait()
+        yield
+    finally:
+        try:
+            program.wait(GONE_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            program.wait()
 
 
 def explore_command(port: int) -> int:

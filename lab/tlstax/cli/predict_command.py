@@ -15,7 +15,7 @@ from tlstax.cli.measuring import measure
 from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import PredictOptions
-from tlstax.cli.streams import show_found, tell
+from tlstax.cli.streams import show_found, warn
 from tlstax.observers.machine import available_cpus, cpu_model
 from tlstax.plan.prediction_studies import CALIBRATION, calibration_study, drawn, references, validation_study
 from tlstax.records.trial import StoredRun
@@ -219,7 +219,7 @@ def _newest(store: Store, study: str, server: str | None) -> StoredRun | None:
         try:
             stored = store.load(summary.run)
         except MachineFault as fault:
-            tell(f"tlstax: {fault.sentence()}")
+            warn(fault.sentence())
             continue
         machine = stored.header.machine
         servers = stored.header.study.levels_of().get("server", ())

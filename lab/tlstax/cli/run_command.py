@@ -10,6 +10,7 @@ from tlstax.cli import quantities
 from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.measuring import bounded, knowing_added, knowing_external, measure, new_request
 from tlstax.cli.options import ExternalOptions
+from tlstax.cli.streams import warn
 from tlstax.cli.target_servers import (
     AskedCluster,
     ExternalServers,
@@ -17,7 +18,6 @@ from tlstax.cli.target_servers import (
     check_has_server,
     external_among,
     needs_external,
-    warn,
 )
 from tlstax.external.tls import VERIFYING, mode_named
 from tlstax.plan.admission import Leeway

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 
 from tlstax.cli import quantities
@@ -27,12 +28,11 @@ def inspect_command(options: InspectOptions) -> int:
     watch_s = quantities.seconds(options.watch, "--watch")
     drivers = [] if options.client is None else list(quantities.names(options.client, "--client"))
     known_drivers("postgresql" if is_of_postgresql(options.server) else "mysql").only(drivers)
-    watcher = ProgressLine(quiet=options.json)
-    try:
-        with accessed(options.login.access(options.server or ""), watcher.step) as access:
-            found = inspect(access, watch_s, watcher, drivers)
-    finally:
-        watcher.close()
+    with (
+        closing(ProgressLine(quiet=options.json)) as watcher,
+        accessed(options.login.access(options.server or ""), watcher.step) as access,
+    ):
+        found = inspect(access, watch_s, watcher, drivers)
     text = partial(inspection_text, found, has_all_lines=options.verbose or bool(drivers))
     show_found(found, text, as_json=options.json)
     if found.status == "failed":
@@ -58,12 +58,12 @@ def advise_command(options: AdviseOptions) -> int:
         )
         check_writable(options.report)
     guest = options.login.access(options.server or "", options.server_host)
-    watcher = ProgressLine(quiet=options.json)
-    try:
-        with accessed(guest, watcher.step) as access, open_store() as store:
-            found = advise(access, request, store, watcher)
-    finally:
-        watcher.close()
+    with (
+        closing(ProgressLine(quiet=options.json)) as watcher,
+        accessed(guest, watcher.step) as access,
+        open_store() as store,
+    ):
+        found = advise(access, request, store, watcher)
     shown = redacted(found) if options.redact else found
     show_found(shown, partial(advice_text, shown), as_json=options.json)
     if options.report is not None:

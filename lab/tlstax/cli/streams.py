@@ -141,6 +141,11 @@ def tell(sentence: str) -> None:
     sys.stderr.flush()
 
 
+def warn(sentence: str) -> None:
+    """The same, by whom it is said."""
+    tell(f"tlstax: {sentence}")
+
+
 def agrees(question: str) -> bool:
     """Whether the user says yes. UserMistake where nobody can be asked."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from tlstax.cli.measuring import (
     new_request,
 )
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.streams import show, show_found, show_json, tell, terminal_width
+from tlstax.cli.streams import show, show_found, show_json, terminal_width, warn
 from tlstax.cli.target_servers import (
     SERVER,
     AskedCluster,
@@ -138,7 +139,7 @@ def _new(options: StudyRunOptions, changes: Changes, servers: ExternalServers) -
     study = changed(load_study(options.study.name), changes, servers)
     request = new_request(study, servers, options, own_options=False)
     for why, count in lacking(request.study).items():
-        tell(f"tlstax: {counted(count, 'case')} left out: {why}")
+        warn(f"{counted(count, 'case')} left out: {why}")
     # What a run keeps of its options names no user and no schema.
     kept = changes.model_copy(update={"set": tuple(map(servers.setting, changes.set))})
     chosen = {quantities.setting(setting)[0] for setting in changes.set}
@@ -186,14 +187,11 @@ def changed(study: Study, changes: Changes, servers: ExternalServers = ExternalS
 def _overridden(study: Study, factor: str, levels: Sequence[str], servers: ExternalServers) -> Study:
     """The study with these levels of a factor, as `--set` names them. Raises UserMistake."""
     option = f"--set {factor}"
-    if factor == "client_tls_library" and len(levels) == 1 and _is_beside_the_floor(study):
+    # Beside the floor some clients keep the TLS library that they have.
+    beside_the_floor = any(treatment.get("client") == FLOOR for treatment in study.treatments)
+    if factor == "client_tls_library" and len(levels) == 1 and beside_the_floor:
         return over_client_library(study, levels[0], option)
     return override(study, factor, levels, option=option, external=servers.levels)
-
-
-def _is_beside_the_floor(study: Study) -> bool:
-    """Whether the study sets clients beside the floor, some of which keep the TLS library that they have."""
-    return any(treatment.get("client") == FLOOR for treatment in study.treatments)
 
 
 def holds_connections(study: Study) -> bool:
@@ -245,17 +243,15 @@ def _external_memory(options: StudyRunOptions, servers: ExternalServers) -> int:
 
     _check_external_memory(options, servers)
     (guest,) = servers.by_level.values()
-    access, line = let_into(guest), ProgressLine(quiet=options.json)
+    access = let_into(guest)
     request = ExternalRequest(
         rounds=options.study.blocks or USUAL_ROUNDS,
         max_connections=options.external.max_connections,
         seed=options.seed,
         beside_others=options.beside_others,
     )
-    try:
+    with closing(ProgressLine(quiet=options.json)) as line:
         found = external_memory(request, access, line)
-    finally:
-        line.close()
     show_found(found, partial(memory_text, found), as_json=options.json)
     return INTERRUPTED if found.status == "interrupted" else 0
 
@@ -311,22 +307,20 @@ FEW_CASES = 30
 
 def plan_words(planned: Plan, study: Study, *, every_case: bool, width: int) -> str:
     """The plan as lines no wider than `width`."""
-    paragraphs = [_question(study), *_factors(study), *_cases(planned, study, every_case=every_case)]
-    paragraphs += [
+    paragraphs = (
+        f"{study.name}: {study.question}",
+        *_factors(study),
+        *_cases(planned, study, every_case=every_case),
         *_left_out(planned, study, every_case=every_case),
         *_servers(planned),
         _time(planned, study),
-    ]
-    lines = (textwrap.fill(text, width, subsequent_indent=_indent(text)) for text in paragraphs)
+    )
+    indents = (" " * (len(text) - len(text.lstrip()) + 2) for text in paragraphs)
+    lines = (
+        textwrap.fill(text, width, subsequent_indent=indent)
+        for text, indent in zip(paragraphs, indents, strict=True)
+    )
     return "\n".join(lines) + "\n"
-
-
-def _indent(text: str) -> str:
-    return " " * (len(text) - len(text.lstrip()) + 2)
-
-
-def _question(study: Study) -> str:
-    return f"{study.name}: {study.question}"
 
 
 def _factors(study: Study) -> Iterator[str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from tlstax.cli import quantities
 from tlstax.cli.options import ClusterOptions, ExternalOptions
-from tlstax.cli.streams import tell
 from tlstax.study.product import is_postgresql_url
 from tlstax.study.server_abilities import EXTERNAL_POSTGRESQL, UNNAMED, ServerAbilities, product_named
 from tlstax.support.errors import UserMistake
@@ -16,11 +15,6 @@ from tlstax.support.installation import is_clone
 
 if TYPE_CHECKING:
     from tlstax.external.access import AccessOptions
-
-
-def warn(sentence: str) -> None:
-    """Tell what is not heeded of an option file."""
-    tell(f"tlstax: {sentence}")
 
 
 def external_url(server: str | None) -> str:

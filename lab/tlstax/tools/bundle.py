@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from platform import machine
-from types import TracebackType
-from typing import IO, BinaryIO, Self
+from typing import IO, BinaryIO
 
 from packaging.requirements import Requirement
 
@@ -31,8 +30,9 @@ from tlstax.specimens import carried, shelf
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.carried import CONTENTS, PARTS, SUMS, Bundle
 from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens.manifest import Recipe
 from tlstax.specimens.progress import Reporter, megabytes
-from tlstax.specimens.sessions import Session, open_session
+from tlstax.specimens.sessions import Session
 from tlstax.specimens.sources import tool
 from tlstax.support.errors import MachineFault
 from tlstax.support.installation import PROGRAM, REQUIREMENTS, ROOT, files
@@ -186,72 +186,58 @@ class Share:
     bytes: int
 
 
-class Making:
-    """A bundle in the making, in a folder that is removed when this is left as a context manager."""
+def make(
+    contents: Contents, session: Session, reporter: Reporter, root: Path = ROOT
+) -> tuple[Path, list[Share]]:
+    """Make the whole file in a folder of the session: where it lies, and what is in it. MachineFault."""
+    scratch = session.new_directory()
+    (scratch / PARTS).mkdir()
+    parts, shares = list[Member](), list[Share]()
 
-    def __init__(self, contents: Contents, reporter: Reporter, root: Path = ROOT) -> None:
-        self._contents, self._reporter, self._root = contents, reporter, root
-        self._session: Session = open_session()
-        self._scratch = self._session.new_directory()
-        self._parts: list[Member] = []
-        self.shares: list[Share] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._session.close()
-
-    def make(self) -> Path:
-        """Make the whole file; where it lies until this object is left. Raises MachineFault."""
-        (self._scratch / PARTS).mkdir()
-        for name in self._contents.specimens:
-            self._pack_specimen(name)
-        for python in self._contents.pythons:
-            folder = site_packages(python, self._root, self._scratch, self._reporter)
-            self._pack(f"python-{python}", f"Python packages for {python}", members_below(folder))
-            shutil.rmtree(folder)
-        folder = stripped(self._scratch)
-        self._pack(ENGINE, "load engine", members_below(folder))
-        bundle = Bundle(
-            tlstax=__version__,
-            machine=machine(),
-            glibc=oldest_glibc(folder),
-            files=0,
-            pythons=self._contents.pythons,
-            specimens=self._contents.specimens,
-        )
-        self._reporter.step("putting all into one file")
-        own = own_members(self._root)
-        made = put_together(own, self._parts, bundle, self._scratch)
-        rest = made.stat().st_size - sum(share.packed_bytes for share in self.shares)
-        self.shares.append(Share("tlstax itself", rest, bytes_of(own)))
-        return made
-
-    def _pack_specimen(self, name: str) -> None:
-        recipe = RECIPES[name]
-        kept = shelf.obtain(recipe, self._reporter)
-        self._reporter.step(f"checking {recipe.title}")
-        wrong = shelf.verify(kept)
-        if wrong:
-            raise MachineFault(
-                f"{name} is no longer what was fetched ({wrong[0]})",
-                remedy=f"fetch it anew: `tlstax specimens remove {name}`",
-            )
-        members = [Member(kept.path / file, file) for file in (manifests.MANIFEST, manifests.DIGESTS)]
-        members += members_below(kept.tree, f"{manifests.TREE}/")
-        self._pack(name, recipe.title, members)
-
-    def _pack(self, name: str, words: str, members: list[Member]) -> None:
-        part = Member(self._scratch / carried.part_of(name), carried.part_of(name))
+    def pack(name: str, words: str, members: list[Member]) -> None:
+        part = Member(scratch / carried.part_of(name), carried.part_of(name))
         total = bytes_of(members)
-        self._reporter.step(f"packing {words} ({total / 1e6:.0f} MB)")
+        reporter.step(f"packing {words} ({total / 1e6:.0f} MB)")
         meter = megabytes(f"packing {words}", total)
-        write_packed(members, part.path, lambda read: self._reporter.now(meter.words(read)))
-        self._parts.append(part)
-        self.shares.append(Share(words, part.path.stat().st_size, total))
+        write_packed(members, part.path, lambda read: reporter.now(meter.words(read)))
+        parts.append(part)
+        shares.append(Share(words, part.path.stat().st_size, total))
+
+    for name in contents.specimens:
+        pack(name, RECIPES[name].title, _specimen(RECIPES[name], reporter))
+    for python in contents.pythons:
+        folder = site_packages(python, root, scratch, reporter)
+        pack(f"python-{python}", f"Python packages for {python}", members_below(folder))
+        shutil.rmtree(folder)
+    folder = stripped(scratch)
+    pack(ENGINE, "load engine", members_below(folder))
+    bundle = Bundle(
+        tlstax=__version__,
+        machine=machine(),
+        glibc=oldest_glibc(folder),
+        files=0,
+        pythons=contents.pythons,
+        specimens=contents.specimens,
+    )
+    reporter.step("putting all into one file")
+    own = own_members(root)
+    made = put_together(own, parts, bundle, scratch)
+    rest = made.stat().st_size - sum(share.packed_bytes for share in shares)
+    return made, [*shares, Share("tlstax itself", rest, bytes_of(own))]
+
+
+def _specimen(recipe: Recipe, reporter: Reporter) -> list[Member]:
+    """The files of a specimen, which is fetched where it is not here. MachineFault."""
+    kept = shelf.obtain(recipe, reporter)
+    reporter.step(f"checking {recipe.title}")
+    wrong = shelf.verify(kept)
+    if wrong:
+        raise MachineFault(
+            f"{recipe.name} is no longer what was fetched ({wrong[0]})",
+            remedy=f"fetch it anew: `tlstax specimens remove {recipe.name}`",
+        )
+    own = [Member(kept.path / file, file) for file in (manifests.MANIFEST, manifests.DIGESTS)]
+    return own + members_below(kept.tree, f"{manifests.TREE}/")
 
 
 FOLDER = "tlstax"

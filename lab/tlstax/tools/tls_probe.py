@@ -78,9 +78,15 @@ def questions(client: TlsOn, old: TlsOn | None = None, server: Server = MYSQL) -
     common = (
         Question("default", "a client left to itself", client),
         *(Question("version", f"TLS {version}", _version(base, version)) for version in VERSIONS),
-        *(Question("suite", name, _suite(base, name)) for name in SUITES),
+        *(Question("suite", name, _offering(base, "1.3", "1.3", ciphersuites=name)) for name in SUITES),
         *(Question("suite", name, _family(base, words)) for name, words in FAMILIES.items()),
-        *(Question("group", name, _group(base, name)) for name in KEY_GROUPS),
+        # The group first, and behind it the curve without which the server cannot sign.
+        *(
+            Question(
+                "group", name, base.model_copy(update={"groups": ":".join(filter(None, (name, base.groups)))})
+            )
+            for name in KEY_GROUPS
+        ),
     )
     if isinstance(server, PostgreSqlServer):
         direct = server.model_copy(update={"ssl_negotiation": "direct"})
@@ -89,7 +95,7 @@ def questions(client: TlsOn, old: TlsOn | None = None, server: Server = MYSQL) -
             Question("direct", "direct TLS", client, server=direct),
         )
     resumption = (
-        Question("resumption", f"TLS {version}", _resuming(base, version), connections=2)
+        Question("resumption", f"TLS {version}", _version(base, version, resumption=True), connections=2)
         for version in VERSIONS[-2:]
     )
     return (*common, *resumption)
@@ -100,30 +106,20 @@ def connections(asked: Sequence[Question]) -> int:
     return OWN_CONNECTIONS + sum(question.connections for question in asked)
 
 
-def _version(client: TlsOn, version: TlsVersion) -> TlsOn:
+def _offering(client: TlsOn, least: TlsVersion, most: TlsVersion, **more: object) -> TlsOn:
+    return client.model_copy(update={"min_version": least, "max_version": most, **more})
+
+
+def _version(client: TlsOn, version: TlsVersion, **more: object) -> TlsOn:
     ciphers = tls_levels.cipher_list(version) or client.cipher_list
-    return client.model_copy(update={"min_version": version, "max_version": version, "cipher_list": ciphers})
-
-
-def _suite(client: TlsOn, name: str) -> TlsOn:
-    return client.model_copy(update={"min_version": "1.3", "max_version": "1.3", "ciphersuites": name})
+    return _offering(client, version, version, cipher_list=ciphers, **more)
 
 
 def _family(client: TlsOn, words: str) -> TlsOn:
     """Suites before TLS 1.3; of a server that agrees to nothing of today's in whatever version it has."""
     is_old = client.cipher_list is not None
     ciphers = f"{words.partition(':')[0]}:@SECLEVEL=0" if is_old else words
-    least: TlsVersion = "1.0" if is_old else "1.2"
-    return client.model_copy(update={"min_version": least, "max_version": "1.2", "cipher_list": ciphers})
-
-
-def _group(client: TlsOn, name: str) -> TlsOn:
-    """The group first, and behind it the curve without which the server cannot sign."""
-    return client.model_copy(update={"groups": ":".join(filter(None, (name, client.groups)))})
-
-
-def _resuming(client: TlsOn, version: TlsVersion) -> TlsOn:
-    return _version(client, version).model_copy(update={"resumption": True})
+    return _offering(client, "1.0" if is_old else "1.2", "1.2", cipher_list=ciphers)
 
 
 WITHIN_S = 20.0

@@ -25,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Contents]:
         contents.append(wanted)
         raise Unmade
 
-    monkeypatch.setattr(module, "Making", making)
+    monkeypatch.setattr(module.bundle, "make", making)
     return contents
 
 

@@ -177,14 +177,6 @@ class Workplace:
         return Bench(job, cpu=self.cpu)
 
 
-def able(place: Workplace, libraries: Sequence[Library]) -> Iterator[tuple[int, int, Contestant]]:
-    """Every subject with every library that can do it, both by their places, without the control."""
-    for number in range(len(place.subjects)):
-        for which, contestant in enumerate(place.contestants[:-1]):
-            if libraries[which].subjects[number] is not None:
-                yield number, which, contestant
-
-
 def loadable(place: Workplace, warn: Callable[[str], None]) -> tuple[Contestant, ...]:
     """The contestants that can be loaded here; `warn` hears of each other. MachineFault where none can be."""
     found, why = [], ""

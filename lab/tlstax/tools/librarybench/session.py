@@ -46,7 +46,6 @@ from tlstax.tools.librarybench.measure import (
     Contestant,
     LibraryJob,
     Workplace,
-    able,
     described,
     loadable,
     measure,
@@ -211,13 +210,23 @@ def valgrind() -> str:
     return done.stdout.strip() or "valgrind"
 
 
+def _each(
+    what: str, place: Workplace, libraries: Sequence[Library], say: Callable[[str], None]
+) -> Iterator[tuple[int, int, Contestant]]:
+    """Every subject with every library that can do it, both by their places, as it is counted."""
+    for number, subject in enumerate(place.subjects):
+        for which, contestant in enumerate(place.contestants[:-1]):  # The last is the first once more.
+            if libraries[which].subjects[number] is not None:
+                interruption.check()
+                say(f"counting the {what} of {contestant.name}: {subject.label}")
+                yield number, which, contestant
+
+
 def count_instructions(
     place: Workplace, libraries: Sequence[Library], say: Callable[[str], None]
 ) -> Iterator[Instructions]:
     """Those of every subject that each library can do. MachineFault where a program fails."""
-    for number, which, contestant in able(place, libraries):
-        interruption.check()
-        say(f"counting the instructions of {contestant.name}: {place.subjects[number].label}")
+    for number, which, contestant in _each("instructions", place, libraries, say):
         all_, atomic = _per_operation(place, contestant, number)
         yield Instructions(subject=number, library=which, per_operation=all_, atomic_per_operation=atomic)
 
@@ -255,9 +264,7 @@ def count_locks(
     place: Workplace, libraries: Sequence[Library], counter: Fault, say: Callable[[str], None]
 ) -> Iterator[Locks]:
     """Those of every subject that each library can do. MachineFault where a program fails."""
-    for number, which, contestant in able(place, libraries):
-        interruption.check()
-        say(f"counting the locks of {contestant.name}: {place.subjects[number].label}")
+    for number, which, contestant in _each("locks", place, libraries, say):
         for side, takers in _of_sides(place, contestant, number, counter).items():
             yield Locks(subject=number, library=which, side=side, takers=takers)
 
@@ -279,15 +286,15 @@ def _of_sides(
                 taken = taken_between(before, page.read())
                 symbols = Symbols(ready.pid)
                 return {
-                    side: _takers(_of_side(taken, word), symbols, done.operations)
+                    side: _takers(
+                        {site: calls for site, calls in taken.items() if site.side == word},
+                        symbols,
+                        done.operations,
+                    )
                     for side, word in SIDES.items()
                 }
         except ProgramFailure as failure:
             raise MachineFault(f"{contestant.name} with its locks counted: {failure}") from None
-
-
-def _of_side(taken: Mapping[Site, Taken], word: int) -> dict[Site, Taken]:
-    return {site: calls for site, calls in taken.items() if site.side == word}
 
 
 def _takers(taken: Mapping[Site, Taken], symbols: Symbols, operations: int) -> tuple[Taker, ...]:

@@ -6,8 +6,7 @@ whether it takes a short key, by which plugins it logs in and which way, and wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import get_args
@@ -68,6 +67,9 @@ VERSIONS_AT: Mapping[str, tuple[TlsVersion, ...]] = {
 """Where drivers are shown one version of TLS alone: some offer by the version that the server says it has."""
 
 
+CERTIFICATE = CertificateRequest(addresses=ADDRESSES)
+
+
 def measured_drivers(names: Sequence[str], store: Callable[[], Store], watcher: Watcher) -> KnownDrivers:
     """Everything that is kept of these drivers. MachineFault where a server or a driver is not to be had."""
     gathering = {name: _Gathering(tuple(obtain_client(name, watcher.step).command)) for name in names}
@@ -75,7 +77,7 @@ def measured_drivers(names: Sequence[str], store: Callable[[], Store], watcher: 
     servers: dict[str, str] = {}
     with open_session() as session:
         for place, plugin in PLACES:
-            with _started(session, place, ServerSettings(certificate=_certificate()), watcher) as server:
+            with _started(session, place, ServerSettings(certificate=CERTIFICATE), watcher) as server:
                 servers[place] = server.version
                 account = server.account_by(plugin)
                 for name, known in gathering.items():
@@ -84,7 +86,7 @@ def measured_drivers(names: Sequence[str], store: Callable[[], Store], watcher: 
         for place, versions in VERSIONS_AT.items():
             servers.setdefault(place, _try_versions(session, gathering, place, versions, watcher))
         settings = ServerSettings(
-            certificate=replace(_certificate(), key="rsa-1024"),
+            certificate=replace(CERTIFICATE, key="rsa-1024"),
             openssl_conf=OLD_CONF,
             options=("--tls-version=TLSv1.2",),
         )
@@ -114,7 +116,7 @@ def _try_versions(
     for version in versions:
         old = (OLD_CONF, (f"--ssl-cipher={ANY_KEY}",)) if place == ANY_VERSION else ("", ())
         settings = ServerSettings(
-            certificate=_certificate(),
+            certificate=CERTIFICATE,
             openssl_conf=old[0],
             options=(f"--tls-version=TLSv{version}", *old[1]),
         )
@@ -162,14 +164,8 @@ class _Gathering:
             groups=hello.groups if hello else (),
             signatures=hello.signatures if hello else (),
             takes_rsa_1024=self.takes_rsa_1024,
-            verifies=_verifies(
-                row.verifies_ca_when_required,
-                row.verifies_host_when_required,
-                row.verifies_expiry_when_required,
-            ),
-            verifies_by_default=_verifies(
-                row.verifies_ca_by_default, row.verifies_host_by_default, row.verifies_expiry_by_default
-            ),
+            verifies=_verifies(row.verified("when_required")),
+            verifies_by_default=_verifies(row.verified("by_default")),
             logins=tuple(self.logins),
         )
 
@@ -198,7 +194,7 @@ def known_login(place: str, encrypts: bool | None, logins: Sequence[Login], *, t
     )
 
 
-def _verifies(*answers: bool | None) -> tuple[Verified, ...]:
+def _verifies(answers: Sequence[bool | None]) -> tuple[Verified, ...]:
     names: tuple[Verified, ...] = ("authority", "host", "expiry")
     return tuple(name for name, answer in zip(names, answers, strict=True) if answer)
 
@@ -216,13 +212,5 @@ def _probed(names: Sequence[str], store: Callable[[], Store], watcher: Watcher) 
     return rows
 
 
-@contextmanager
-def _started(
-    session: Session, name: str, settings: ServerSettings, watcher: Watcher
-) -> Iterator[PrivateServer]:
-    with PrivateServer.start(named_server(name, watcher.step), session, settings) as server:
-        yield server
-
-
-def _certificate() -> CertificateRequest:
-    return CertificateRequest(addresses=ADDRESSES)
+def _started(session: Session, name: str, settings: ServerSettings, watcher: Watcher) -> PrivateServer:
+    return PrivateServer.start(named_server(name, watcher.step), session, settings)

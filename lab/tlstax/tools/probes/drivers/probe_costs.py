@@ -10,7 +10,6 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.stats import stats
 from tlstax.stats.series import Blocks, series_of
 from tlstax.study import Exclusion, Level, Study
-from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import OPTION
 from tlstax.tools.probes.drivers.probed import Cost, Way
 
@@ -87,13 +86,12 @@ def costs_of(stored: StoredRun) -> dict[str, DriverCosts]:
     """The costs of each driver of the run, by its name. Raises MachineFault where a histogram is broken."""
     study = stored.header.study
     measured = series_of(stored)
-    by_case = {_of(case.levels): measured.values.get(key, {}) for key, case in measured.cases.items()}
+    by_case = {
+        (case.levels.client, case.levels.tls, case.levels.workload): measured.values.get(key, {})
+        for key, case in measured.cases.items()
+    }
     names = dict.fromkeys(client for client, _, _ in by_case)
     return {name: _driver(name, by_case, stored.measured, study.confidence) for name in names}
-
-
-def _of(case: CaseLevels) -> tuple[str, str, str]:
-    return case.client, case.tls, case.workload
 
 
 def _driver(
@@ -131,22 +129,14 @@ def _way(connect: Blocks, statement: Blocks, confidence: float) -> Way:
     return Way(
         connect_us=_mean(connect, "connect_p50_us", confidence),
         statement_us=_mean(statement, "latency_p50_us", confidence),
-        connect_cpu_us=_difference(extra, confidence),
+        connect_cpu_us=Cost(**dict(stats.difference_interval(extra, confidence))) if extra else None,
         statement_cpu_us=_mean(statement, each, confidence),
     )
 
 
 def _mean(blocks: Blocks, outcome: str, confidence: float) -> Cost | None:
-    values = [by_outcome[outcome] for by_outcome in blocks.values() if by_outcome.get(outcome, 0) > 0]
-    if not values:
-        return None
-    return Cost(**dict(stats.interval(stats.log_ratios([(value, 1.0) for value in values]), confidence)))
-
-
-def _difference(values: Sequence[float], confidence: float) -> Cost | None:
-    if not values:
-        return None
-    return Cost(**dict(stats.difference_interval(values, confidence)))
+    values = [(own[outcome], 1.0) for own in blocks.values() if own.get(outcome, 0) > 0]
+    return Cost(**dict(stats.interval(stats.log_ratios(values), confidence))) if values else None
 
 
 def _why(records: Sequence[TrialRecord]) -> str | None:

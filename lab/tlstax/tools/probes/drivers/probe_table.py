@@ -25,8 +25,8 @@ from tlstax.tools.probes.drivers.probed import (
     ProbeDocument,
     TlsAsked,
     TlsShown,
+    Way,
 )
-from tlstax.tools.probes.postgres_drivers.document import PostgresDriverRow
 from tlstax.topics.core.printed import printed
 
 UNKNOWN, NOTHING = "?", "\u2013"
@@ -71,19 +71,25 @@ def probe_text(document: ProbeDocument, *, width: int, colour: bool) -> str:
     parts += login_tables(probed, notes.marks, width=width, is_external=external is not None)
     if any(row.attacks for row in probed):
         parts += attack_tables(probed)
-    costed = [row for row in probed if any(of_ways(row, *_TIMES))]
+    costed = [row for row in probed if any(of_ways(row.plain, row.encrypted, *_TIMES))]
     if costed:
         parts += _table(
-            "Time, in \u00b5s", _COSTS, costed, lambda row: map(_cost, of_ways(row, *_TIMES)), notes
+            "Time, in \u00b5s",
+            _COSTS,
+            costed,
+            lambda row: map(_cost, of_ways(row.plain, row.encrypted, *_TIMES)),
+            notes,
         )
         parts += _table(
             "CPU time of the driver's process, in \u00b5s",
             _COSTS,
             costed,
-            lambda row: map(_cost, of_ways(row, "connect_cpu_us", "statement_cpu_us")),
+            lambda row: map(_cost, of_ways(row.plain, row.encrypted, "connect_cpu_us", "statement_cpu_us")),
             notes,
         )
-        once = any(cost and cost.blocks == 1 for row in costed for cost in of_ways(row, *_TIMES))
+        once = any(
+            cost and cost.blocks == 1 for row in costed for cost in of_ways(row.plain, row.encrypted, *_TIMES)
+        )
         parts += [Text(COSTING + (ONCE if once else ""), style="dim"), Text()]
     for row in probed if external is None else ():
         parts += _own_statements(row)
@@ -167,20 +173,14 @@ def _tls_tables(
 def _by_default(row: DriverRow) -> list[str]:
     if not row.encrypts_by_default:
         return [yes(row.encrypts_by_default), *[NOTHING] * (len(_TLS) - 1)]
-    checks = (row.verifies_ca_by_default, row.verifies_host_by_default, row.verifies_expiry_by_default)
-    return _agreed(row, row.tls_version, *checks, row.resumes_by_default)
+    return _agreed(row, row.tls_version, *row.verified("by_default"), row.resumes_by_default)
 
 
 def _required(row: DriverRow) -> list[str]:
     shown = row.required
     if shown is None:
         return [UNKNOWN] * len(_TLS)
-    checks = (
-        row.verifies_ca_when_required,
-        row.verifies_host_when_required,
-        row.verifies_expiry_when_required,
-    )
-    return _agreed(shown, shown.version, *checks, shown.resumes)
+    return _agreed(shown, shown.version, *row.verified("when_required"), shown.resumes)
 
 
 def _agreed(shown: DriverRow | TlsShown, version: str | None, *answers: bool | None) -> list[str]:
@@ -199,7 +199,9 @@ _TRIPS = ("connect", "plain", "TLS", "statement", "plain", "TLS")
 
 def _trips(row: DriverRow) -> list[str]:
     names = ("round_trips_per_connect", "round_trips_per_statement")
-    numbers = (number for name in names for number in (getattr(row, name), *of_ways(row, name)))
+    numbers = (
+        number for name in names for number in (getattr(row, name), *of_ways(row.plain, row.encrypted, name))
+    )
     return [UNKNOWN if number is None else str(number) for number in numbers]
 
 
@@ -209,9 +211,9 @@ _COSTS = ("connect", "TLS", "insert", "TLS")
 _TIMES = ("connect_us", "statement_us")
 
 
-def of_ways(row: DriverRow | PostgresDriverRow, *names: str) -> list[Any]:
-    """These fields of the two ways of a row, in the clear and then over TLS, field by field."""
-    return [getattr(way, name) for name in names for way in (row.plain, row.encrypted)]
+def of_ways(plain: Way, encrypted: Way, *names: str) -> list[Any]:
+    """These fields of the two ways, in the clear and then over TLS, field by field."""
+    return [getattr(way, name) for name in names for way in (plain, encrypted)]
 
 
 def _cost(cost: Cost | None) -> str:

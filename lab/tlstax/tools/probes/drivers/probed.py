@@ -256,6 +256,10 @@ class DriverRow(Frozen):
     failed: str | None = None
     failed_as: ErrorKind | None = None
 
+    def verified(self, when: Literal["by_default", "when_required"]) -> tuple[bool | None, ...]:
+        """Whether it checks the authority, the host and the time of a certificate."""
+        return tuple(getattr(self, f"verifies_{what}_{when}") for what in ("ca", "host", "expiry"))
+
 
 class ProbedThere(Frozen):
     """What there is to say of an external server that drivers were probed at.

@@ -201,7 +201,7 @@ def _trips(word: WordRow | None) -> str:
 
 def _costs(rows: Sequence[PostgresDriverRow]) -> Table:
     names = ("connect_us", "statement_us", "connect_cpu_us")
-    lines = [(row.name, *map(_cost, of_ways(row, *names))) for row in rows]
+    lines = [(row.name, *map(_cost, of_ways(row.plain, row.encrypted, *names))) for row in rows]
     return Table("What it costs", COST_HEADS, lines, (), of="driver")
 
 
