@@ -17,15 +17,18 @@ from tlstax.contract import Account, Job, StreamTerms, TcpEndpoint
 from tlstax.records.trial import ConnectionsSeen
 from tlstax.sql.answering import Answering, Listener
 from tlstax.sql.credentials import Credentials
-from tlstax.sql.database import Database, SqlError
+from tlstax.sql.database import Database
 from tlstax.sql.facts import ConnectionLimits, Identity, Terms, TlsFacts, Traffic
 from tlstax.sql.tables import Tables
 from tlstax.study.client_kinds import Copied
 from tlstax.study.product import ProductName
 
+Codes = frozenset[int] | frozenset[str]
+"""The codes of errors that mean the same."""
+
 
 class Databases(Protocol):
-    """Connections, and what an error of theirs means."""
+    """Connections, and what the codes of their errors mean."""
 
     def log_in_over_socket(self, socket_path: Path, account: Account) -> Database:
         """A connection with autocommit over a Unix socket. Raises SqlError."""
@@ -35,24 +38,29 @@ class Databases(Protocol):
         """Log in over TLS and leave at once. Raises SqlError."""
         ...
 
-    def is_access_denied(self, error: SqlError) -> bool:
-        """Whether the server lets the account not in."""
+    @property
+    def ACCESS_DENIED(self) -> Codes:  # noqa: N802 (a constant of the module, as the others)
+        """The server lets the account not in."""
         ...
 
-    def is_table_exists(self, error: SqlError) -> bool:
-        """Whether there is a table of the name already."""
+    @property
+    def TABLE_EXISTS(self) -> Codes:  # noqa: N802
+        """There is a table of the name already."""
         ...
 
-    def is_parse_error(self, error: SqlError) -> bool:
-        """Whether the server does not understand the statement."""
+    @property
+    def PARSE_ERROR(self) -> Codes:  # noqa: N802
+        """The server does not understand the statement."""
         ...
 
-    def is_not_allowed(self, error: SqlError) -> bool:
-        """Whether the account lacks the right."""
+    @property
+    def NOT_ALLOWED(self) -> Codes:  # noqa: N802
+        """The account lacks the right."""
         ...
 
-    def is_read_only(self, error: SqlError) -> bool:
-        """Whether nothing can be changed there."""
+    @property
+    def READ_ONLY(self) -> Codes:  # noqa: N802
+        """Nothing can be changed there."""
         ...
 
 
