@@ -31,8 +31,8 @@ class OwnershipTable(ownership.OwnershipTable):
     def busy_elsewhere_s(self, database: Database, node: str) -> int:
         """How long a run on another node is known to be at work, 0 where none is.
 
-        A row that claims more than a lease is nobody's of ours. A table without these columns, as an older
-        tlstax makes it, says nothing.
+        A row that claims more than a lease is nobody's of ours. A table without these columns says nothing:
+        older versions make it so.
         """
         asked = (
             "SELECT MAX(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), until_utc))"  # noqa: S608
