@@ -148,10 +148,6 @@ class ServerFacts(Protocol):
         """A table's name as the server keeps it."""
         ...
 
-    def round_trip_s(self, database: Database) -> float:
-        """How long this connection's shortest question takes, the fastest of a few."""
-        ...
-
     def variables(self, database: Database, names: Sequence[str]) -> dict[str, str]:
         """What these settings are, as far as the server has them."""
         ...

@@ -13,6 +13,7 @@ from tlstax.mysql.database import raising_sql_errors
 from tlstax.mysql.ownership_table import OwnershipTable
 from tlstax.mysql.status import read_settled_status, read_status
 from tlstax.mysql.table import MYSQL_TABLES
+from tlstax.sql import answers
 from tlstax.sql.database import SqlError
 from tlstax.sql.facts import Identity
 from tlstax.sql.ownership import Entry
@@ -159,8 +160,8 @@ def test_the_way_to_a_server_is_that_of_its_fastest_answer(monkeypatch: pytest.M
     """By a clock that goes on by 3 ms, then 2, then 1, and by 5 ms from then on."""
     asked = FakeDatabase((1,))
     steps = iter((0.0, 0.003, 0.003, 0.005, 0.005, 0.006, *(at / 200 for at in range(2, 16))))
-    monkeypatch.setattr(server_facts.time, "perf_counter", lambda: next(steps))
-    assert server_facts.round_trip_s(asked) == pytest.approx(0.001)
+    monkeypatch.setattr(answers.time, "perf_counter", lambda: next(steps))
+    assert answers.round_trip_s(asked) == pytest.approx(0.001)
     assert asked.statements == ["SELECT 1"] * 10
 
 
