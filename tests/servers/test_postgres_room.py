@@ -36,6 +36,7 @@ from tlstax.postgres.database import PostgresDatabase, SqlError
 from tlstax.postgres.table import COLUMNS, POSTGRES_TABLES
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import Certificates
+from tlstax.sql import recorded_connections
 from tlstax.sql.answering import find_listener
 from tlstax.sql.credentials import Credentials, new_credentials
 from tlstax.sql.ownership import Mark
@@ -493,17 +494,17 @@ def test_connections_record_themselves(server: Started, admin: PostgresDatabase)
         duration_s=1.0,
         seed=1,
     )
-    (said,) = connection_log.reporting(job, "").workload.on_connect
+    (said,) = recorded_connections.recording(job, connection_log.statement("")).workload.on_connect
     for _ in range(3):
         with server.load() as load:
             load.rows(said)
             load.rows(said)
     ((connections, version, cipher),) = [
-        (one.connections, one.version, one.cipher) for one in connection_log.read(admin)
+        (one.connections, one.version, one.cipher) for one in recorded_connections.read(admin)
     ]
     assert (connections, version, cipher) == (3, None, None)
-    connection_log.clear(admin)
-    assert connection_log.read(admin) == ()
+    recorded_connections.clear(admin)
+    assert recorded_connections.read(admin) == ()
 
 
 def test_a_session_that_is_ended_is_a_failed_connection(server: Started, admin: PostgresDatabase) -> None:

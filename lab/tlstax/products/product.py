@@ -7,13 +7,13 @@ need not know whose they are. A room is imported when its product is asked for.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from tlstax.contract import Account, Job, StreamTerms, TcpEndpoint
+from tlstax.contract import Account, StreamTerms, TcpEndpoint
 from tlstax.records.trial import ConnectionsSeen
 from tlstax.sql.answering import Answering, Listener
 from tlstax.sql.credentials import Credentials
@@ -272,22 +272,14 @@ class Accounts(Protocol):
 
 
 class ConnectionLog(Protocol):
-    """Connections that record themselves at the server. Functions that ask it raise SqlError."""
+    """How connections record themselves at the server (`sql/recorded_connections.py`)."""
 
     def create(self, admin: Database) -> None:
-        """Make the table that they record themselves in."""
+        """Make the table that they record themselves in. Raises SqlError."""
         ...
 
-    def reporting(self, job: Job, server_version: str) -> Job:
-        """The job, each of whose connections begins by recording itself."""
-        ...
-
-    def clear(self, admin: Database) -> None:
-        """Forget those of earlier trials."""
-        ...
-
-    def read(self, admin: Database) -> tuple[ConnectionsSeen, ...]:
-        """Those recorded since, counted by what the server said of their encryption."""
+    def statement(self, server_version: str) -> str:
+        """That by which a connection to a server of this version records itself, once however often said."""
         ...
 
 
@@ -343,7 +335,7 @@ class Product:
 @cache
 def product_named(name: ProductName) -> Product:
     """The product of this name; its room is imported now, if it was not before."""
-    return _PRODUCTS[name](name)
+    return _postgresql(name) if name == "postgresql" else _mysql(name)
 
 
 def _mysql(name: ProductName) -> Product:
@@ -398,10 +390,3 @@ def _postgresql(name: ProductName) -> Product:
         streams=streams,
         login_log=login_log,
     )
-
-
-_PRODUCTS: Mapping[ProductName, Callable[[ProductName], Product]] = {
-    "mysql": _mysql,
-    "mariadb": _mysql,
-    "postgresql": _postgresql,
-}
