@@ -41,6 +41,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql import recorded_connections
 from tlstax.sql.database import Database
 from tlstax.sql.facts import changed_counters
 from tlstax.sql.table_rows import TableContent
@@ -67,7 +68,7 @@ def admin(filled: PrivateServer) -> Iterator[Database]:
     with filled.admin() as database:
         connection_log.create(database)
         yield database
-        database.rows(f"DROP TABLE {connection_log.TABLE}")
+        database.rows(f"DROP TABLE {recorded_connections.TABLE}")
 
 
 def job(server: PrivateServer, **changes: object) -> Job:
@@ -103,7 +104,7 @@ def test_the_server_counted_what_mysqlslap_says(
     filled: PrivateServer, admin: Database, program: ClientProgram, encrypted: bool, rounds: int
 ) -> None:
     asked = job(filled, tls=tls(filled) if encrypted else TlsOff(), operations=1200, rounds=rounds)
-    asked = connection_log.reporting(asked, filled.version)
+    asked = recorded_connections.recording(asked, connection_log.statement(filled.version))
     before = read_status(admin)
     with LoadClient(program.command, asked) as client:
         client.wait_ready(WITHIN_S)
@@ -117,7 +118,7 @@ def test_the_server_counted_what_mysqlslap_says(
     assert lifetime["Connections"] == done.lifetime.connections
     for counts, delta in ((done.window, window), (done.lifetime, lifetime)):
         assert delta.get("Ssl_finished_accepts", 0) == (counts.connections if encrypted else 0)
-    (seen,) = connection_log.read(admin)
+    (seen,) = recorded_connections.read(admin)
     assert (seen.connections, seen.version is not None) == (4 * rounds, encrypted)
     reported = done.reported_s
     assert reported["minimum"] <= reported["average"] <= reported["maximum"]
@@ -216,7 +217,9 @@ def trial(
         admin=admin,
         equipment=Equipment(clients={NAME: program}),
     )
-    asked = connection_log.reporting(job_for(CaseLevels.of(levels), terms, sequence=0), server.version)
+    asked = recorded_connections.recording(
+        job_for(CaseLevels.of(levels), terms, sequence=0), connection_log.statement(server.version)
+    )
     case = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
     return run_trial(case, asked, bench), bench
 

@@ -132,7 +132,7 @@ def _check_drops(
     try:
         product.schema.drop_table_if_there(database, schema_name, f"tlstax_{secrets.token_hex(16)}")
     except SqlError as error:
-        if not product.database.is_not_allowed(error):
+        if error.code not in product.database.NOT_ALLOWED:
             raise
         refused = external_failures.of_refusal(access, error)
         raise UserMistake(

@@ -410,7 +410,7 @@ class Made:
         try:
             is_new = self._created(worker, marked or statement, creation)
         except StatementRefused as refused:
-            if marked is None or not self._product.database.is_parse_error(refused.error):
+            if marked is None or refused.error.code not in self._product.database.PARSE_ERROR:
                 self._give_up(database, thing, comment)
                 raise
             # The place for the comment was none after all.

@@ -524,7 +524,7 @@ def _is_forbidden(error: BaseException, access: ExternalAccess) -> TypeGuard[Use
     return (
         isinstance(error, UserMistake)
         and isinstance(cause, SqlError)
-        and (means.is_not_allowed(cause) or means.is_read_only(cause))
+        and (cause.code in means.NOT_ALLOWED or cause.code in means.READ_ONLY)
     )
 
 

@@ -16,6 +16,7 @@ from tlstax.external import failures as external_failures
 from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.tls import ExternalTls
 from tlstax.products.external import external_product
+from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
 from tlstax.study.level_names import DIRECT
 from tlstax.support.credentials import quoted
@@ -88,7 +89,7 @@ def look(  # noqa: PLR0913 (who logs in where, and three with a default)
             with _logged_in(there, schema) as database:
                 _check_same(there, database, own)
                 offers_tls = asked.server_tls.offers_tls(database)
-                round_trip_s = asked.server_facts.round_trip_s(database)
+                round_trip_s = answers.round_trip_s(database)
             takes = _takes_plaintext(there, schema) if in_the_clear and offers_tls else None
             found[name] = Way(address.endpoint, round_trip_s, offers_tls, takes)
         except _AnotherServer as another:

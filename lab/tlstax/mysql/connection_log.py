@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 
-from tlstax.contract import Job
 from tlstax.mysql.accounts import SCHEMA
 from tlstax.sql import answers
 from tlstax.sql.database import Database
-from tlstax.sql.recorded_connections import TABLE, clear, read, recording
+from tlstax.sql.recorded_connections import TABLE
 from tlstax.study.product import product_of
-
-__all__ = ["TABLE", "clear", "create", "read", "reporting", "statement"]
 
 _FIRST_WITH_PERFORMANCE_SCHEMA = (5, 7)
 """MySQL from which session status is in performance_schema; before, and in MariaDB, in information_schema."""
@@ -29,11 +26,6 @@ def create(admin: Database) -> None:
         f"CREATE TABLE {TABLE} (id BIGINT UNSIGNED PRIMARY KEY, version VARCHAR(64), cipher VARCHAR(64)) "
         "ENGINE=MEMORY",
     )
-
-
-def reporting(job: Job, server_version: str) -> Job:
-    """The job, each of whose connections begins by recording itself."""
-    return recording(job, statement(server_version))
 
 
 def statement(server_version: str) -> str:

@@ -15,20 +15,19 @@ from typing import Any
 
 import pymysql
 from pymysql.connections import Connection
-from pymysql.constants import CR, ER
+from pymysql.constants import ER
 from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint
-from tlstax.sql.answers import Malformed
 from tlstax.sql.database import Database, SqlError
 
-ACCESS_DENIED: int = ER.ACCESS_DENIED_ERROR
-SCHEMA_EXISTS: int = ER.DB_CREATE_EXISTS
-NO_SUCH_COLUMN: int = ER.BAD_FIELD_ERROR
-NO_SUCH_TABLE: int = ER.NO_SUCH_TABLE
-PARSE_ERROR: int = ER.PARSE_ERROR
-TABLE_EXISTS: int = ER.TABLE_EXISTS_ERROR
-UNKNOWN_SCHEMA: int = ER.BAD_DB_ERROR
+ACCESS_DENIED = frozenset({ER.ACCESS_DENIED_ERROR})
+SCHEMA_EXISTS = frozenset({ER.DB_CREATE_EXISTS})
+NO_SUCH_COLUMN = frozenset({ER.BAD_FIELD_ERROR})
+NO_SUCH_TABLE = frozenset({ER.NO_SUCH_TABLE})
+PARSE_ERROR = frozenset({ER.PARSE_ERROR})
+TABLE_EXISTS = frozenset({ER.TABLE_EXISTS_ERROR})
+UNKNOWN_SCHEMA = frozenset({ER.BAD_DB_ERROR})
 
 OBJECT_EXISTS = frozenset({ER.TABLE_EXISTS_ERROR, ER.SP_ALREADY_EXISTS, ER.TRG_ALREADY_EXISTS, 1537})
 """The last is ER_EVENT_ALREADY_EXISTS, which pymysql has no name for."""
@@ -43,38 +42,6 @@ READ_ONLY = frozenset({1290, 1792, 1836, 1874, 3989})
 """Nothing can be changed: read_only and its like, a transaction that only reads, a replica being set up."""
 
 _CLIENT_ERRORS = range(2000, 3000)
-
-
-def error_number(error: SqlError) -> int:
-    """The error's number; 0 where it has none."""
-    if isinstance(error, Malformed):
-        return CR.CR_MALFORMED_PACKET
-    return error.code if isinstance(error.code, int) else 0
-
-
-def is_access_denied(error: SqlError) -> bool:
-    """Whether the server lets the account not in."""
-    return error_number(error) == ACCESS_DENIED
-
-
-def is_table_exists(error: SqlError) -> bool:
-    """Whether there is a table of the name already."""
-    return error_number(error) == TABLE_EXISTS
-
-
-def is_parse_error(error: SqlError) -> bool:
-    """Whether the server does not understand the statement."""
-    return error_number(error) == PARSE_ERROR
-
-
-def is_not_allowed(error: SqlError) -> bool:
-    """Whether the account lacks the right."""
-    return error_number(error) in NOT_ALLOWED
-
-
-def is_read_only(error: SqlError) -> bool:
-    """Whether nothing can be changed there."""
-    return error_number(error) in READ_ONLY
 
 
 @contextmanager

@@ -6,7 +6,7 @@ Each row says until when its run is at work, by the server's clock; the newest c
 from __future__ import annotations
 
 from tlstax.mysql import schema
-from tlstax.mysql.database import NO_SUCH_TABLE, error_number, is_table_exists
+from tlstax.mysql.database import NO_SUCH_TABLE, TABLE_EXISTS
 from tlstax.sql import answers, ownership
 from tlstax.sql.database import Database, SqlError
 
@@ -25,18 +25,14 @@ class OwnershipTable(ownership.OwnershipTable):
     )
     beside = (", until_utc", f", UTC_TIMESTAMP() + INTERVAL {LEASE_S} SECOND")
     quoted = staticmethod(schema.quoted)
-    is_taken = staticmethod(is_table_exists)
-
-    @staticmethod
-    def is_missing(error: SqlError) -> bool:
-        """Whether there is no such table."""
-        return error_number(error) == NO_SUCH_TABLE
+    taken = TABLE_EXISTS
+    missing = NO_SUCH_TABLE
 
     def busy_elsewhere_s(self, database: Database, node: str) -> int:
         """How long a run on another node is known to be at work, 0 where none is.
 
-        A row that claims more than a lease is nobody's of ours. A table without these columns, as an older
-        tlstax makes it, says nothing.
+        A row that claims more than a lease is nobody's of ours. A table without these columns says nothing:
+        older versions make it so.
         """
         asked = (
             "SELECT MAX(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), until_utc))"  # noqa: S608

@@ -17,7 +17,7 @@ import hashlib
 from collections.abc import Collection, Mapping
 from typing import get_args
 
-from tlstax.mysql.database import NO_SUCH_COLUMN, REFERRED_TO, SCHEMA_EXISTS, UNKNOWN_SCHEMA, error_number
+from tlstax.mysql.database import NO_SUCH_COLUMN, REFERRED_TO, SCHEMA_EXISTS, UNKNOWN_SCHEMA
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.ownership import Kind, Named, Thing, several
@@ -53,7 +53,7 @@ def comment_of(database: Database, name: str) -> str | None:
     try:
         rows = answers.rows(database, asked, name, columns=2)
     except SqlError as error:
-        if error_number(error) == NO_SUCH_COLUMN:
+        if error.code in NO_SUCH_COLUMN:
             return None
         raise
     return next((str(comment) for found, comment in rows if found == name), "")
@@ -65,7 +65,7 @@ def create(database: Database, name: str, comment: str | None) -> bool:
     try:
         answers.carry_out(database, f"CREATE DATABASE {quoted(name)}{with_comment[0]}", *with_comment[1])
     except SqlError as error:
-        if error_number(error) == SCHEMA_EXISTS:
+        if error.code in SCHEMA_EXISTS:
             return False
         raise
     return True
@@ -81,7 +81,7 @@ def drop_table_if_there(database: Database, name: str, table: str) -> None:
     try:
         answers.carry_out(database, f"DROP TABLE IF EXISTS `{name}`.`{table}`")
     except SqlError as error:
-        if error_number(error) != UNKNOWN_SCHEMA:
+        if error.code not in UNKNOWN_SCHEMA:
             raise
 
 
@@ -265,7 +265,7 @@ def drop_object(database: Database, schema: str, thing: Thing) -> bool:
     try:
         answers.carry_out(database, f"DROP {thing.kind} IF EXISTS {quoted(schema)}.{quoted(thing.name)}")
     except SqlError as error:
-        if error_number(error) in REFERRED_TO:
+        if error.code in REFERRED_TO:
             return False
         raise
     return True

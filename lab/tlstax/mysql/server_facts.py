@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
 from collections.abc import Sequence
 
 from tlstax.mysql import session
@@ -20,9 +19,6 @@ from tlstax.sql.facts import ConnectionLimits, Identity
 from tlstax.study.level_names import COMPRESSIONS, DURABILITY
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import natural
-
-_ASKED_TIMES = 10
-
 
 _NODE_VARIABLES = ("server_uid", "hostname", "port", "datadir", "server_id")
 """MariaDB has no `server_uuid`; its `server_uid` is of the network card and the port, not of the data."""
@@ -60,16 +56,6 @@ def most_used_connections(database: Database) -> int:
     """How many connections there have been at once, since the server began or its status was flushed."""
     asked = "SHOW GLOBAL STATUS LIKE 'Max_used_connections'"
     return answers.number(answers.row(database, asked, columns=2)[1])
-
-
-def round_trip_s(database: Database) -> float:
-    """How long this connection's shortest question takes, the fastest of a few."""
-    took = []
-    for _ in range(_ASKED_TIMES):
-        began = time.perf_counter()
-        answers.row(database, "SELECT 1", columns=1)
-        took.append(time.perf_counter() - began)
-    return min(took)
 
 
 def identity(database: Database) -> Identity:

@@ -9,12 +9,9 @@ Source: PostgreSQL documentation, "pg_stat_ssl" (a session may read its own row)
 
 from __future__ import annotations
 
-from tlstax.contract import Job
 from tlstax.sql import answers
 from tlstax.sql.database import Database
-from tlstax.sql.recorded_connections import TABLE, clear, read, recording
-
-__all__ = ["TABLE", "clear", "create", "read", "reporting", "statement"]
+from tlstax.sql.recorded_connections import TABLE
 
 
 def create(admin: Database) -> None:
@@ -25,11 +22,6 @@ def create(admin: Database) -> None:
         f"CREATE UNLOGGED TABLE {TABLE} (process integer, began timestamptz, version text, cipher text,"
         " PRIMARY KEY (process, began)) WITH (autovacuum_enabled = false)",
     )
-
-
-def reporting(job: Job, server_version: str) -> Job:
-    """The job, each of whose connections begins by recording itself."""
-    return recording(job, statement(server_version))
 
 
 def statement(server_version: str) -> str:  # noqa: ARG001 (the same in all versions)

@@ -57,64 +57,32 @@ _MALFORMED = (struct.error, LookupError, ValueError, AttributeError, TypeError)
 """What pg8000 raises where a server does not keep to the protocol."""
 
 
-def is_access_denied(error: SqlError) -> bool:
-    """Whether the login was refused: invalid_password, invalid_authorization_specification."""
-    return error.code in {"28P01", "28000"}
+ACCESS_DENIED: Final = frozenset({"28P01", "28000"})
+"""invalid_password, invalid_authorization_specification."""
 
+UNKNOWN_SCHEMA: Final = frozenset({"3D000", "3F000"})
+"""There is no such database, or no such schema: invalid_catalog_name, invalid_schema_name."""
 
-def is_schema_exists(error: SqlError) -> bool:
-    """Whether the database is there already: duplicate_database."""
-    return error.code == "42P04"
+TABLE_EXISTS: Final = frozenset({"42P07"})
+"""A relation of the name is there already: duplicate_table."""
 
+OBJECT_EXISTS: Final = frozenset({"42P07", "42P06", "42723", "42710"})
+"""An object of the name is there already, of whichever kind (duplicate_…, class 42)."""
 
-def is_unknown_schema(error: SqlError) -> bool:
-    """Whether there is no such database, or no such schema: invalid_catalog_name, invalid_schema_name."""
-    return error.code in {"3D000", "3F000"}
+NO_SUCH_TABLE: Final = frozenset({"42P01"})
+"""undefined_table."""
 
+PARSE_ERROR: Final = frozenset({"42601"})
+"""syntax_error."""
 
-def is_table_exists(error: SqlError) -> bool:
-    """Whether a relation of the name is there already: duplicate_table."""
-    return error.code == "42P07"
+REFERRED_TO: Final = frozenset({"2BP01", "23503"})
+"""Something depends on it: dependent_objects_still_exist, foreign_key_violation."""
 
+NOT_ALLOWED: Final = frozenset({"42501"})
+"""insufficient_privilege."""
 
-def is_object_exists(error: SqlError) -> bool:
-    """Whether an object of the name is there already, of whichever kind (duplicate_…, class 42)."""
-    return error.code in {"42P07", "42P06", "42723", "42710"}
-
-
-def is_no_such_table(error: SqlError) -> bool:
-    """Whether there is no such relation: undefined_table."""
-    return error.code == "42P01"
-
-
-def is_no_such_column(error: SqlError) -> bool:
-    """Whether there is no such column: undefined_column."""
-    return error.code == "42703"
-
-
-def is_parse_error(error: SqlError) -> bool:
-    """Whether the server does not understand the statement: syntax_error."""
-    return error.code == "42601"
-
-
-def is_referred_to(error: SqlError) -> bool:
-    """Whether something depends on it: dependent_objects_still_exist, foreign_key_violation."""
-    return error.code in {"2BP01", "23503"}
-
-
-def is_not_allowed(error: SqlError) -> bool:
-    """Whether the account lacks the right: insufficient_privilege."""
-    return error.code == "42501"
-
-
-def is_read_only(error: SqlError) -> bool:
-    """Whether nothing can be changed: read_only_sql_transaction, as on a standby."""
-    return error.code == "25006"
-
-
-def is_too_many_connections(error: SqlError) -> bool:
-    """Whether the server, the database or the role has all connections that it may: too_many_connections."""
-    return error.code == "53300"
+READ_ONLY: Final = frozenset({"25006"})
+"""read_only_sql_transaction, as on a standby."""
 
 
 class _Nowhere:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tlstax.postgres import schema
-from tlstax.postgres.database import is_no_such_table, is_table_exists, is_unknown_schema
+from tlstax.postgres.database import NO_SUCH_TABLE, TABLE_EXISTS, UNKNOWN_SCHEMA
 from tlstax.sql import ownership
-from tlstax.sql.database import SqlError
 
 
 class OwnershipTable(ownership.OwnershipTable):
@@ -21,9 +20,5 @@ class OwnershipTable(ownership.OwnershipTable):
         " COMMENT ON TABLE {0} IS %s"
     )
     quoted = staticmethod(schema.quoted)
-    is_taken = staticmethod(is_table_exists)
-
-    @staticmethod
-    def is_missing(error: SqlError) -> bool:
-        """Whether there is no such table, or no such schema."""
-        return is_no_such_table(error) or is_unknown_schema(error)
+    taken = TABLE_EXISTS
+    missing = NO_SUCH_TABLE | UNKNOWN_SCHEMA

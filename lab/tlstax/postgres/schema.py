@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from tlstax.postgres.database import is_object_exists, is_referred_to
+from tlstax.postgres.database import OBJECT_EXISTS, REFERRED_TO
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.ownership import Kind, Named, Thing, several
@@ -68,7 +68,7 @@ def create(database: Database, name: str, comment: str | None) -> bool:
         asked = f"CREATE SCHEMA {quoted(name)}; COMMENT ON SCHEMA {quoted(name)} IS %s"
         answers.carry_out(database, asked, comment)
     except SqlError as error:
-        if is_object_exists(error):
+        if error.code in OBJECT_EXISTS:
             return False
         raise
     return True
@@ -140,7 +140,7 @@ def drop_object(database: Database, schema: str, thing: Thing) -> bool:
     try:
         drop_table_if_there(database, schema, thing.name)
     except SqlError as error:
-        if is_referred_to(error):
+        if error.code in REFERRED_TO:
             return False
         raise
     return True

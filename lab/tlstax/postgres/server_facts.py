@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -20,8 +19,6 @@ from tlstax.sql.answering import Answering, Listener, answered
 from tlstax.sql.database import Database, SqlError
 from tlstax.sql.facts import ConnectionLimits, Identity
 from tlstax.support.errors import MachineFault
-
-_ASKED_TIMES = 10
 
 _RESERVED: Final = ("superuser_reserved_connections", "reserved_connections")
 """Settings by which connections are kept from ordinary accounts; the second is there from 16 on."""
@@ -78,16 +75,6 @@ def as_kept(database: Database, name: str) -> str:  # noqa: ARG001 (as it is rea
 def most_used_connections(database: Database) -> int | None:  # noqa: ARG001
     """None: PostgreSQL does not keep how many connections there have been at once."""
     return None
-
-
-def round_trip_s(database: Database) -> float:
-    """How long this connection's shortest question takes, the fastest of a few."""
-    took, asked = [], apart(database)
-    for _ in range(_ASKED_TIMES):
-        began = time.perf_counter()
-        answers.row(asked, "SELECT 1", columns=1)
-        took.append(time.perf_counter() - began)
-    return min(took)
 
 
 def identity(database: Database) -> Identity:

@@ -7,25 +7,28 @@ need not know whose they are. A room is imported when its product is asked for.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from tlstax.contract import Account, Job, StreamTerms, TcpEndpoint
+from tlstax.contract import Account, StreamTerms, TcpEndpoint
 from tlstax.records.trial import ConnectionsSeen
 from tlstax.sql.answering import Answering, Listener
 from tlstax.sql.credentials import Credentials
-from tlstax.sql.database import Database, SqlError
+from tlstax.sql.database import Database
 from tlstax.sql.facts import ConnectionLimits, Identity, Terms, TlsFacts, Traffic
 from tlstax.sql.tables import Tables
 from tlstax.study.client_kinds import Copied
 from tlstax.study.product import ProductName
 
+Codes = frozenset[int] | frozenset[str]
+"""The codes of errors that mean the same."""
+
 
 class Databases(Protocol):
-    """Connections, and what an error of theirs means."""
+    """Connections, and what the codes of their errors mean."""
 
     def log_in_over_socket(self, socket_path: Path, account: Account) -> Database:
         """A connection with autocommit over a Unix socket. Raises SqlError."""
@@ -35,24 +38,29 @@ class Databases(Protocol):
         """Log in over TLS and leave at once. Raises SqlError."""
         ...
 
-    def is_access_denied(self, error: SqlError) -> bool:
-        """Whether the server lets the account not in."""
+    @property
+    def ACCESS_DENIED(self) -> Codes:  # noqa: N802 (a constant of the module, as the others)
+        """The server lets the account not in."""
         ...
 
-    def is_table_exists(self, error: SqlError) -> bool:
-        """Whether there is a table of the name already."""
+    @property
+    def TABLE_EXISTS(self) -> Codes:  # noqa: N802
+        """There is a table of the name already."""
         ...
 
-    def is_parse_error(self, error: SqlError) -> bool:
-        """Whether the server does not understand the statement."""
+    @property
+    def PARSE_ERROR(self) -> Codes:  # noqa: N802
+        """The server does not understand the statement."""
         ...
 
-    def is_not_allowed(self, error: SqlError) -> bool:
-        """Whether the account lacks the right."""
+    @property
+    def NOT_ALLOWED(self) -> Codes:  # noqa: N802
+        """The account lacks the right."""
         ...
 
-    def is_read_only(self, error: SqlError) -> bool:
-        """Whether nothing can be changed there."""
+    @property
+    def READ_ONLY(self) -> Codes:  # noqa: N802
+        """Nothing can be changed there."""
         ...
 
 
@@ -138,10 +146,6 @@ class ServerFacts(Protocol):
 
     def as_kept(self, database: Database, name: str) -> str:
         """A table's name as the server keeps it."""
-        ...
-
-    def round_trip_s(self, database: Database) -> float:
-        """How long this connection's shortest question takes, the fastest of a few."""
         ...
 
     def variables(self, database: Database, names: Sequence[str]) -> dict[str, str]:
@@ -268,22 +272,14 @@ class Accounts(Protocol):
 
 
 class ConnectionLog(Protocol):
-    """Connections that record themselves at the server. Functions that ask it raise SqlError."""
+    """How connections record themselves at the server (`sql/recorded_connections.py`)."""
 
     def create(self, admin: Database) -> None:
-        """Make the table that they record themselves in."""
+        """Make the table that they record themselves in. Raises SqlError."""
         ...
 
-    def reporting(self, job: Job, server_version: str) -> Job:
-        """The job, each of whose connections begins by recording itself."""
-        ...
-
-    def clear(self, admin: Database) -> None:
-        """Forget those of earlier trials."""
-        ...
-
-    def read(self, admin: Database) -> tuple[ConnectionsSeen, ...]:
-        """Those recorded since, counted by what the server said of their encryption."""
+    def statement(self, server_version: str) -> str:
+        """That by which a connection to a server of this version records itself, once however often said."""
         ...
 
 
@@ -339,7 +335,7 @@ class Product:
 @cache
 def product_named(name: ProductName) -> Product:
     """The product of this name; its room is imported now, if it was not before."""
-    return _PRODUCTS[name](name)
+    return _postgresql(name) if name == "postgresql" else _mysql(name)
 
 
 def _mysql(name: ProductName) -> Product:
@@ -394,10 +390,3 @@ def _postgresql(name: ProductName) -> Product:
         streams=streams,
         login_log=login_log,
     )
-
-
-_PRODUCTS: Mapping[ProductName, Callable[[ProductName], Product]] = {
-    "mysql": _mysql,
-    "mariadb": _mysql,
-    "postgresql": _postgresql,
-}

@@ -35,6 +35,7 @@ from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.shared_pages import LOCKS_VARIABLE, ClientLocks, LockPage
+from tlstax.sql import recorded_connections
 from tlstax.sql.database import Database
 from tlstax.sql.table_rows import TableContent, answers_of
 from tlstax.study import cpu_features, tls_levels
@@ -202,7 +203,8 @@ class Bench:
             job = job.model_copy(update={"stream": terms})
         if not self.connects_in_window(case):
             return job
-        return self.server.product.connection_log.reporting(job, self.server.version)
+        product, version = self.server.product, self.server.version
+        return recorded_connections.recording(job, product.connection_log.statement(version))
 
     def revived(self, failure: str, say: Say) -> Self:
         """With all brought back that died in a trial: a server, if that ended with `failure`, or a path.

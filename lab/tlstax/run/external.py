@@ -46,7 +46,7 @@ from tlstax.run.benches import (
 from tlstax.run.pilot import machine_of, piloted
 from tlstax.specimens.certificates import issue
 from tlstax.specimens.sessions import Session, open_session
-from tlstax.sql import answering
+from tlstax.sql import answering, answers
 from tlstax.sql.database import Database
 from tlstax.study import Study
 from tlstax.study.changes import (
@@ -243,7 +243,7 @@ def open_external(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who
             if asked.leeway.looks:
                 seen[own.level] = _looked(party.study, own, bench, asked.leeway, say)
             running, along = stack.enter_context(open_paths(party.study, own.access, bench))
-            round_trip_s = bench.server.product.server_facts.round_trip_s(bench.admin)
+            round_trip_s = answers.round_trip_s(bench.admin)
             found_ways = {**party.ways, **along}.values()
             farthest_s = max([round_trip_s, *(way.round_trip_s for way in found_ways)])
             promised.append(party.record(admission, farthest_s, seen.get(own.level)))

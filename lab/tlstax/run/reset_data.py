@@ -121,7 +121,7 @@ class TrialData:
         return UserMistake(
             f"workload {own.name}: the server refuses a statement of {which} {why}",
             remedy="give yours another name, or drop the existing one if nobody needs it"
-            if self.server.product.database.is_table_exists(error)
+            if error.code in self.server.product.database.TABLE_EXISTS
             else "",
         )
 

@@ -42,7 +42,7 @@ from tlstax.run import server_variables
 from tlstax.run.bench import Bench
 from tlstax.run.server_pages import Burning, LockCounting
 from tlstax.specimens.server import Logins
-from tlstax.sql import answers
+from tlstax.sql import answers, recorded_connections
 from tlstax.sql.database import SqlError
 from tlstax.sql.facts import changed_counters
 from tlstax.study import configuration, cpu_features
@@ -334,7 +334,7 @@ def observed_of_server(
         allowed_cpus=process.allowed_cpus(server.pid) if server.pid else None,
         variables=_variables(levels, bench),
         demands_certificate=_demands_certificate(levels, bench),
-        connections=server.product.connection_log.read(admin) if bench.connects_in_window(levels) else None,
+        connections=recorded_connections.read(admin) if bench.connects_in_window(levels) else None,
     )
 
 
@@ -425,7 +425,7 @@ def _measure(
     status_before = product.status.read_status(admin)
     in_window = bench.connects_in_window(levels)
     if in_window:
-        product.connection_log.clear(admin)
+        recorded_connections.clear(admin)
     route = bench.route(levels)
     observed, burning, locks = levels.is_observed, Burning(levels, bench), LockCounting(levels, bench)
     with (

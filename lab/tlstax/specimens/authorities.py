@@ -7,7 +7,7 @@ import shlex
 import ssl
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tlstax.records.trial import TrustFile
@@ -129,15 +129,7 @@ def with_needed(bundle: Bundle, path: str, needed: Sequence[bytes]) -> Bundle:
             remedy="there is nothing to compare: connections are as cheap as they can be",
         )
     pem = "".join(map(ssl.DER_cert_to_PEM_cert, needed)).encode()
-    return Bundle(
-        bundle.content,
-        bundle.count,
-        bundle.repeated,
-        bundle.expired,
-        bundle.others,
-        needed=pem,
-        needed_count=len(needed),
-    )
+    return replace(bundle, needed=pem, needed_count=len(needed))
 
 
 def write_trusted(folder: Path, bundle: Bundle, own: bytes = b"") -> dict[int, str]:

@@ -287,6 +287,8 @@ class MariaDb(_OfMySql):
         )
 
 
-def of_mysql(site: Site) -> MySql | MySql5:
-    """By the era of the server: 5.7 brought `--initialize`."""
+def setup_of(site: Site) -> MySql | MySql5 | MariaDb:
+    """By the product, and by the era of MySQL: 5.7 brought `--initialize`."""
+    if site.build.flavour == "mariadb":
+        return MariaDb(site)
     return MySql(site) if site.build.era >= (5, 7) else MySql5(site)

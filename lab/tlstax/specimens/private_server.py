@@ -304,7 +304,7 @@ class PrivateServer(Server):
         try:
             self._log_in_as_administrator().close()
         except SqlError as error:
-            if self._product.database.is_access_denied(error):
+            if error.code in self._product.database.ACCESS_DENIED:
                 reason = self._reason()
                 raise MachineFault(f"{self.specimen.name} did not create its accounts: {reason}") from error
             return False

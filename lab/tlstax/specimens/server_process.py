@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -22,7 +22,6 @@ from tlstax.specimens.sessions import Session
 from tlstax.specimens.shared_pages import BURN_VARIABLE, LOCKS_VARIABLE, BurnPage, LockPage
 from tlstax.sql.credentials import Credentials
 from tlstax.study import cpu_features
-from tlstax.study.product import ProductName
 from tlstax.support import directories, here
 from tlstax.support.errors import MachineFault
 
@@ -71,33 +70,14 @@ class ServerSetup(Protocol):
 
 
 def setup_of(site: Site) -> ServerSetup:
-    """How the server of this site is set up."""
-    return _SETUPS[site.build.flavour](site)
+    """How the server of this site is set up; its product's room is imported for its servers alone."""
+    if site.build.flavour == "postgresql":
+        from tlstax.specimens import postgres_setup  # noqa: PLC0415
 
+        return postgres_setup.PostgreSql(site)
+    from tlstax.specimens import mysql_setup  # noqa: PLC0415
 
-def _mysql(site: Site) -> ServerSetup:
-    from tlstax.specimens import mysql_setup  # noqa: PLC0415 (with the product's room, for its servers alone)
-
-    return mysql_setup.of_mysql(site)
-
-
-def _mariadb(site: Site) -> ServerSetup:
-    from tlstax.specimens import mysql_setup  # noqa: PLC0415 (the same)
-
-    return mysql_setup.MariaDb(site)
-
-
-def _postgresql(site: Site) -> ServerSetup:
-    from tlstax.specimens import postgres_setup  # noqa: PLC0415 (the same)
-
-    return postgres_setup.PostgreSql(site)
-
-
-_SETUPS: Mapping[ProductName, Callable[[Site], ServerSetup]] = {
-    "mysql": _mysql,
-    "mariadb": _mariadb,
-    "postgresql": _postgresql,
-}
+    return mysql_setup.setup_of(site)
 
 
 PORT_ATTEMPTS = 5

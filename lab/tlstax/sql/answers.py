@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,10 @@ MESSAGE_AT_MOST = 300
 
 NAME_AT_MOST = 64
 """Characters of a name (MySQL reference manual, "Identifier Length Limits"); PostgreSQL's have 63 bytes."""
+
+
+ASKED_TIMES = 10
+"""How often a round trip is taken."""
 
 
 class Malformed(SqlError):
@@ -98,6 +103,16 @@ def number(value: object) -> int:
     if integer is None:
         raise Malformed(f"{str(value)[:40]!r} was answered where a number was expected")
     return integer
+
+
+def round_trip_s(database: Database) -> float:
+    """How long this connection's shortest question takes, the fastest of a few. Raises SqlError."""
+    took = []
+    for _ in range(ASKED_TIMES):
+        began = time.perf_counter()
+        row(database, "SELECT 1", columns=1)
+        took.append(time.perf_counter() - began)
+    return min(took)
 
 
 def mismatches(admin: Database, samples: Sequence[RowSample], before: Iterable[str] = ()) -> tuple[str, ...]:

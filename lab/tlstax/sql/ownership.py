@@ -71,11 +71,14 @@ class OwnershipTable(ABC):
 
     Rows are only added. `external/made.py` says why. `made_by` is the statement that makes it, with a place
     for the comment by which it is known as ours; `{0}` stands in it for the table. `beside` are a column and
-    its value that a product has beside the others. All methods raise SqlError.
+    its value that a product has beside the others; `taken` and `missing` the codes by which a server says
+    that there is such a table, or none. All methods raise SqlError.
     """
 
     made_by: ClassVar[str]
     beside: ClassVar[tuple[str, str]] = ("", "")
+    taken: ClassVar[frozenset[int] | frozenset[str]]
+    missing: ClassVar[frozenset[int] | frozenset[str]]
 
     def __init__(self, schema: str) -> None:
         self._table = f"{self.quoted(schema)}.{RECORD}"
@@ -84,16 +87,6 @@ class OwnershipTable(ABC):
     @abstractmethod
     def quoted(name: str) -> str:
         """The schema's name for a statement."""
-
-    @staticmethod
-    @abstractmethod
-    def is_taken(error: SqlError) -> bool:
-        """Whether there is a table of the name already."""
-
-    @staticmethod
-    @abstractmethod
-    def is_missing(error: SqlError) -> bool:
-        """Whether there is none."""
 
     @property
     def _with_values(self) -> str:
@@ -105,7 +98,7 @@ class OwnershipTable(ABC):
         try:
             answers.carry_out(database, self.made_by.format(self._with_values), comment)
         except SqlError as error:
-            if self.is_taken(error):
+            if error.code in self.taken:
                 return False
             raise
         return True
@@ -128,7 +121,7 @@ class OwnershipTable(ABC):
         try:
             return answers.number(answers.row(database, asked, run, columns=1)[0]) > 0
         except SqlError as error:
-            if self.is_missing(error):
+            if error.code in self.missing:
                 return None
             raise
 

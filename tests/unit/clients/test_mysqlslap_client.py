@@ -27,6 +27,7 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.mysql import connection_log
+from tlstax.sql import recorded_connections
 from tlstax.study import workloads
 
 SECRET = "open \"sesame\" or 'not' \\ #1"
@@ -370,7 +371,7 @@ def test_a_death_is_told(status: int, log: str, words: str) -> None:
     ],
 )
 def test_a_connection_asks_for_itself_where_its_server_tells(version: str, schema: str) -> None:
-    job_told = connection_log.reporting(job(), version)
+    job_told = recorded_connections.recording(job(), connection_log.statement(version))
     (statement,) = job_told.workload.on_connect
     assert f"FROM {schema}.session_status" in statement
     assert "\n" not in statement

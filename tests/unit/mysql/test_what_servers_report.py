@@ -9,11 +9,11 @@ from pymysql.err import InterfaceError, MySQLError, OperationalError
 
 from fake_database import FakeDatabase
 from tlstax.mysql import server_facts, server_tls, status
-from tlstax.mysql.database import error_number, raising_sql_errors
+from tlstax.mysql.database import raising_sql_errors
 from tlstax.mysql.ownership_table import OwnershipTable
 from tlstax.mysql.status import read_settled_status, read_status
 from tlstax.mysql.table import MYSQL_TABLES
-from tlstax.sql.answers import Malformed
+from tlstax.sql import answers
 from tlstax.sql.database import SqlError
 from tlstax.sql.facts import Identity
 from tlstax.sql.ownership import Entry
@@ -96,9 +96,8 @@ def test_a_lost_connection_is_told_from_a_refused_statement() -> None:
         with pytest.raises(SqlError) as raised, raising_sql_errors():
             raise own
         error = raised.value
-        assert (error.is_of_connection, error_number(error)) == (is_of_connection, number)
+        assert (error.is_of_connection, error.code) == (is_of_connection, number)
     assert (error.message, error.__cause__) == ("InterfaceError", own)
-    assert error_number(Malformed("no rows")) == 2027
 
 
 def test_counters_that_a_server_does_not_report_count_nothing() -> None:
@@ -161,8 +160,8 @@ def test_the_way_to_a_server_is_that_of_its_fastest_answer(monkeypatch: pytest.M
     """By a clock that goes on by 3 ms, then 2, then 1, and by 5 ms from then on."""
     asked = FakeDatabase((1,))
     steps = iter((0.0, 0.003, 0.003, 0.005, 0.005, 0.006, *(at / 200 for at in range(2, 16))))
-    monkeypatch.setattr(server_facts.time, "perf_counter", lambda: next(steps))
-    assert server_facts.round_trip_s(asked) == pytest.approx(0.001)
+    monkeypatch.setattr(answers.time, "perf_counter", lambda: next(steps))
+    assert answers.round_trip_s(asked) == pytest.approx(0.001)
     assert asked.statements == ["SELECT 1"] * 10
 
 

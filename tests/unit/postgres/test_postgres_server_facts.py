@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from answering_database import AnsweringDatabase
-from tlstax.postgres import connection_log, server_facts
+from tlstax.postgres import server_facts
 from tlstax.records.trial import ConnectionsSeen
+from tlstax.sql import recorded_connections
 
 LIMITS = {"max_connections": "100", "superuser_reserved_connections": "3", "reserved_connections": "5"}
 
@@ -76,7 +77,7 @@ def test_who_answers_is_unknown_without_a_socket() -> None:
 
 def test_recorded_connections_are_counted_by_their_encryption() -> None:
     server = AnsweringDatabase({"GROUP BY": [("TLSv1.3", "TLS_AES_256_GCM_SHA384", 5), (None, None, "1")]})
-    assert connection_log.read(server) == (
+    assert recorded_connections.read(server) == (
         ConnectionsSeen(connections=5, version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384"),
         ConnectionsSeen(connections=1, version=None, cipher=None),
     )

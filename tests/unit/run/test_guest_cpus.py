@@ -41,7 +41,6 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             pause=lambda: None,
             near=lambda: None,
             load_account=SimpleNamespace(database="lent"),
-            product=SimpleNamespace(server_facts=SimpleNamespace(round_trip_s=lambda _: 0.0001)),
             no_plaintext=lambda: None,
             room=lambda asked: Room(151, 1, asked=asked),
         )
@@ -54,6 +53,7 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     uncounted = Usable((), dict.fromkeys(INSTRUCTIONS, "there is no counter"))
     monkeypatch.setattr(external, "external_terms", external_terms)
+    monkeypatch.setattr(external.answers, "round_trip_s", lambda _: 0.0001)
     monkeypatch.setattr(external, "furnished", furnished)
     monkeypatch.setattr(external, "describe_machine", lambda: fake_header().machine)
     monkeypatch.setattr(benches.countable, "usable_events", lambda: uncounted)

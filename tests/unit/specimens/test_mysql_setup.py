@@ -11,7 +11,7 @@ import pytest
 
 from tlstax.records.trial import Specimen
 from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.mysql_setup import MariaDb, MySql, MySql5, measurement_options, of_mysql
+from tlstax.specimens.mysql_setup import MariaDb, MySql, MySql5, measurement_options
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerSetup, setup_of
 from tlstax.specimens.server_settings import ServerSettings, Site
@@ -74,7 +74,7 @@ def test_accounts_without_a_password_go_with_the_system_tables(
 
 
 def test_the_system_tables_of_mysql_are_its_own(tmp_path: Path) -> None:
-    (errand,) = of_mysql(unpacked(tmp_path, "9.7.4")).errands()
+    (errand,) = setup_of(unpacked(tmp_path, "9.7.4")).errands()
     assert "--initialize" in errand.arguments
     assert not any(option.startswith("--port") for option in errand.arguments)
 
@@ -175,7 +175,7 @@ def test_data_are_kept_for_all_servers_of_a_build_but_those_with_a_configuration
 
 
 def test_a_server_that_is_on_no_shelf_keeps_no_data(tmp_path: Path) -> None:
-    assert of_mysql(unpacked(tmp_path, "9.7.4")).kept_data() is None
+    assert setup_of(unpacked(tmp_path, "9.7.4")).kept_data() is None
 
 
 def test_neither_who_a_server_is_nor_a_key_is_among_what_is_kept(tmp_path: Path) -> None:

@@ -274,7 +274,16 @@ class Laid:
 
 
 class Design(Protocol):
-    """One kind of path. It is asked by whoever starts it; it keeps no process itself."""
+    """One kind of path. It is asked by whoever starts it; it keeps no process itself.
+
+    `protection` is what protects the bytes between its ends, as its programs say, None where nothing does;
+    `said_by` is who says so, and who counts. `logins` is of those that `connections` counted last how each
+    was encrypted, None where it lets nobody in.
+    """
+
+    said_by: str
+    protection: str | None = None
+    logins: tuple[ConnectionsSeen, ...] | None = None
 
     def lay(self, directory: Path, kept: Kept, ends: Ends, ports: Ports) -> Laid:
         """Write keys, certificates and configuration into the directory. MachineFault."""
@@ -286,21 +295,6 @@ class Design(Protocol):
 
     def connections(self, programs: Sequence[Program]) -> int | None:
         """How many connections have been counted since it was asked last; None where it does not answer."""
-        ...
-
-    @property
-    def protection(self) -> str | None:
-        """What protects the bytes between its ends, as its programs say; None where nothing does."""
-        ...
-
-    @property
-    def said_by(self) -> str:
-        """Who says so, and who counts."""
-        ...
-
-    @property
-    def logins(self) -> tuple[ConnectionsSeen, ...] | None:
-        """Of those that `connections` counted last, how each was encrypted; None where it lets nobody in."""
         ...
 
 

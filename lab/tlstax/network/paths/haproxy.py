@@ -14,7 +14,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlstax.network.paths.design import Ends, Laid, Plan, Ports, Program
+from tlstax.network.paths.design import Design, Ends, Laid, Plan, Ports, Program
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.manifest import Kept
 from tlstax.support.errors import MachineFault
@@ -55,26 +55,18 @@ OTHER_FILES = 200
 """Files that it keeps open beside two for each connection; it refuses to start without room for all."""
 
 
-class Haproxy:
-    """A `Design`: one near the client, or with `tls` one at each end."""
+class Haproxy(Design):
+    """One near the client, or with `tls` one at each end.
 
-    logins = None
+    `protection` is the TLS version and cipher suite that the far end logs of its connections; None of a
+    single one. The statistics count.
+    """
 
     def __init__(self, *, tls: bool) -> None:
         self._tls = tls
-        self._protection: str | None = None
+        self.said_by = "the log and the statistics of HAProxy" if tls else "the statistics of HAProxy"
         self._sockets: tuple[Path, ...] = ()
         self._seen = [0]
-
-    @property
-    def protection(self) -> str | None:
-        """The TLS version and cipher suite that the far end logs of its connections; None of a single one."""
-        return self._protection
-
-    @property
-    def said_by(self) -> str:
-        """The statistics count; the log has what TLS it is."""
-        return "the log and the statistics of HAProxy" if self._tls else "the statistics of HAProxy"
 
     def lay(self, directory: Path, kept: Kept, ends: Ends, ports: Ports) -> Laid:
         """Configurations, and where there is TLS a certificate."""
@@ -105,7 +97,7 @@ class Haproxy:
         if not self._tls:
             return
         self._read(programs)
-        if self._protection is None:
+        if self.protection is None:
             raise MachineFault("HAProxy did not log which cipher it agreed on")
 
     def connections(self, programs: Sequence[Program]) -> int | None:
@@ -123,7 +115,7 @@ class Haproxy:
         lines = [line for program in programs for line in program.new_lines()]
         agreed = {match.groups() for line in lines if (match := _AGREED.search(line))}
         if agreed:
-            self._protection = " and ".join(", ".join(groups) for groups in sorted(agreed))
+            self.protection = " and ".join(", ".join(groups) for groups in sorted(agreed))
 
     def _write(self, directory: Path, name: str, bind: str, server: str) -> Path:
         socket_file, file = directory / f"{name}.sock", directory / f"{name}.cfg"

@@ -27,7 +27,7 @@ from contextlib import suppress
 from io import BufferedIOBase
 from pathlib import Path
 
-from tlstax.network.paths.design import Ends, Laid, Plan, Ports, Program
+from tlstax.network.paths.design import Design, Ends, Laid, Plan, Ports, Program
 from tlstax.records.trial import ConnectionsSeen
 from tlstax.specimens import processes
 from tlstax.specimens.manifest import Kept
@@ -75,18 +75,19 @@ server_tls_ca_file = {certificates.ca_file}
 """
 
 
-class PgBouncer:
-    """A `Design`."""
+class PgBouncer(Design):
+    """It has one program, and so nothing between two ends; what is on either side of it both sides report.
+
+    `logins` are by its log, which names each client with its TLS version and cipher suite.
+    """
 
     said_by = "PgBouncer's log and console"
-    protection = None
-    """It has one program, and so nothing between two ends; what is on either side of it both sides report."""
+    logins: tuple[ConnectionsSeen, ...] | None = ()
 
     def __init__(self, name: str) -> None:
         self._ends_tls, self._begins_tls = name in ENDS_TLS, name in BEGINS_TLS
         self._mode = "transaction" if name.endswith("-transaction") else "session"
         self._console: Path | None = None
-        self._logins: Counter[str] = Counter()
 
     def lay(self, directory: Path, kept: Kept, ends: Ends, ports: Ports) -> Laid:
         """Its configuration, who may come from where, and what the server keeps of the passwords."""
@@ -139,22 +140,18 @@ class PgBouncer:
         So the server has counted all that was done on them before it is asked.
         """
         came = (_LOGIN.search(line) for line in programs[0].new_lines())
-        self._logins = Counter(login["tls"] for login in came if login)
+        counts = Counter("" if login["tls"] == "no" else login["tls"] for login in came if login)
+        parts = [(count, *tls.partition("/")) for tls, count in counts.items()]
+        self.logins = tuple(
+            ConnectionsSeen(connections=count, version=version or None, cipher=cipher or None)
+            for count, version, _, cipher in parts
+        )
         if self._console is not None:
             console_rows(self._console, "RECONNECT")
             until = time.monotonic() + ANSWERS_WITHIN_S
             while console_rows(self._console, "SHOW SERVERS") and time.monotonic() < until:
                 time.sleep(LOOK_AGAIN_S)
-        return self._logins.total()
-
-    @property
-    def logins(self) -> tuple[ConnectionsSeen, ...]:
-        """By its log, which names each client with its TLS version and cipher suite."""
-        parts = [(count, *("" if tls == "no" else tls).partition("/")) for tls, count in self._logins.items()]
-        return tuple(
-            ConnectionsSeen(connections=count, version=version or None, cipher=cipher or None)
-            for count, version, _, cipher in parts
-        )
+        return counts.total()
 
 
 def console_rows(console: Path, command: str) -> list[tuple[str, ...]] | None:

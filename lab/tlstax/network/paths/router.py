@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.network.paths.design import Ends, Laid, Place, Plan, Ports, Program, own_command
+from tlstax.network.paths.design import Design, Ends, Laid, Place, Plan, Ports, Program, own_command
 from tlstax.network.paths.exchange import Exchange, exchange
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.processes import mortal, ran
@@ -90,13 +90,10 @@ require_realm=status
 """
 
 
-class Router:
-    """A `Design`."""
-
-    logins = None
-    said_by = "the status page of MySQL Router"
-    protection = None
+class Router(Design):
     """It has one program, and so nothing between two ends; what is on either side of it both sides report."""
+
+    said_by = "the status page of MySQL Router"
 
     def __init__(self, name: str) -> None:
         self._modes = MODES[name]

@@ -18,7 +18,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from tlstax.network.paths.design import Ends, Laid, Plan, Ports, Program
+from tlstax.network.paths.design import Design, Ends, Laid, Plan, Ports, Program
 from tlstax.specimens.manifest import Kept
 from tlstax.study.tls_levels import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
@@ -57,20 +57,16 @@ Ciphers {cipher}
 """
 
 
-class Ssh:
-    """A `Design`: the tunnel with the cipher of this level of `path`."""
+class Ssh(Design):
+    """The tunnel with the cipher of this level of `path`.
 
-    logins = None
+    `protection` is the cipher that ssh logged, and the MAC where the cipher has none of its own.
+    """
+
     said_by = "the log of ssh"
 
     def __init__(self, name: str) -> None:
         self._cipher = SSH_CIPHERS[name]
-        self._protection: str | None = None
-
-    @property
-    def protection(self) -> str | None:
-        """The cipher that ssh logged, and the MAC where the cipher has none of its own."""
-        return self._protection
 
     def lay(self, directory: Path, kept: Kept, ends: Ends, ports: Ports) -> Laid:
         """A key for each side, both configurations."""
@@ -111,7 +107,7 @@ class Ssh:
         """The cipher is read from the log of ssh."""
         programs[0].new_lines()
         self._read(programs[1].new_lines())
-        if self._protection is None:
+        if self.protection is None:
             raise MachineFault("ssh did not log which cipher it agreed on")
 
     def connections(self, programs: Sequence[Program]) -> int | None:
@@ -124,7 +120,7 @@ class Ssh:
             agreed = _AGREED.search(line)
             if agreed:
                 own = agreed["mac"] == "<implicit>"
-                self._protection = agreed["cipher"] if own else f"{agreed['cipher']}, {agreed['mac']}"
+                self.protection = agreed["cipher"] if own else f"{agreed['cipher']}, {agreed['mac']}"
         return sum(_CHANNEL.search(line) is not None for line in lines)
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlstax.network.paths.design import Ends, Laid, Plan, Ports, Program
+from tlstax.network.paths.design import Design, Ends, Laid, Plan, Ports, Program
 from tlstax.specimens.certificates import issue
 from tlstax.specimens.manifest import Kept
 from tlstax.support.errors import MachineFault
@@ -47,20 +47,13 @@ checkIP = {address}
 """
 
 
-class Stunnel:
-    """A `Design`."""
+class Stunnel(Design):
+    """`protection` is the TLS version and cipher suite that the near end logged."""
 
-    logins = None
     said_by = "the log of stunnel"
 
     def __init__(self) -> None:
-        self._protection: str | None = None
         self._near_file = Path()
-
-    @property
-    def protection(self) -> str | None:
-        """The TLS version and cipher suite that the near end logged."""
-        return self._protection
 
     def lay(self, directory: Path, kept: Kept, ends: Ends, ports: Ports) -> Laid:
         """A certificate of its own, both configurations."""
@@ -87,7 +80,7 @@ class Stunnel:
         agreed = next(filter(None, map(_AGREED.search, near.new_lines())), None)
         if agreed is None:
             raise MachineFault("stunnel did not log which cipher it agreed on")
-        self._protection = f"{agreed['version']}, {agreed['suite']}"
+        self.protection = f"{agreed['version']}, {agreed['suite']}"
         usual = self._near_file.read_text(encoding="utf-8").replace("debug = info", "debug = notice")
         self._near_file.write_text(usual, encoding="utf-8")
         near.signal(signal.SIGHUP)

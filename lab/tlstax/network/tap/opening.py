@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from tlstax.contract import Job, TcpEndpoint
 from tlstax.network.tap.listening import MOST_FRAMES, Growing, Listening, Tally
@@ -38,11 +39,11 @@ _CONNECT_WITHIN_S = 5.0
 _BACKLOG = 1024
 
 
-class Hearer:
+class Hearer(NamedTuple):
     """Who hears what passes on one connection, in the order in which it is passed on."""
 
-    def __init__(self, hear: Callable[[Sender, bytes], None], ended: Callable[[Sender | None], None]) -> None:
-        self.hear, self.ended = hear, ended
+    hear: Callable[[Sender, bytes], None]
+    ended: Callable[[Sender | None], None]
 
 
 @dataclass
