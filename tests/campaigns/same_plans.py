@@ -30,8 +30,15 @@ from tlstax.study.factors import FACTORS
 from tlstax.study.files import check_tables
 from tlstax.study.job_parts import ClientProof, JobTerms, Verification
 from tlstax.study.labels import full_label, group_label, label
-from tlstax.study.needs import clients, data_needs, lacking, paths, server_choices, tls_libraries
-from tlstax.study.several_clients import check_shared
+from tlstax.study.needs import (
+    check_shared,
+    clients,
+    data_needs,
+    lacking,
+    paths,
+    server_choices,
+    tls_libraries,
+)
 from tlstax.study.workloads import TABLES
 from tlstax.support.errors import TlstaxError
 

@@ -22,7 +22,7 @@ from load_jobs import ROWS, WITHIN_S
 from tlstax.clients import sysbench
 from tlstax.clients.choice import ClientProgram
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.clients.sysbench import sysbench_command, sysbench_specimen
+from tlstax.clients.sysbench import obtain_client
 from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsOn, TlsVersion
 from tlstax.mysql.status import read_status
 from tlstax.observers.machine import describe_machine
@@ -65,7 +65,7 @@ def tls(server: PrivateServer, version: TlsVersion = "1.3", **changes: object) -
 
 
 def measured(job: Job) -> tuple[Ready, Done]:
-    with LoadClient(sysbench_command(), job) as client:
+    with LoadClient(obtain_client(str)[1], job) as client:
         ready = client.wait_ready(WITHIN_S)
         client.go()
         return ready, client.wait_done(WITHIN_S)
@@ -117,7 +117,7 @@ def test_the_server_counted_what_sysbench_says(
     asked = asked.model_copy(update={"workload": asked.workload.model_copy(update={"protocol": protocol})})
     with filled.admin() as admin:
         before = read_status(admin)
-        with LoadClient(sysbench_command(), asked) as client:
+        with LoadClient(obtain_client(str)[1], asked) as client:
             ready = client.wait_ready(WITHIN_S)
             at_ready = read_status(admin)
             client.go()
@@ -144,7 +144,7 @@ def test_the_server_counted_what_sysbench_says(
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_both_sides_agree_on_what_was_negotiated(filled: PrivateServer, version: TlsVersion) -> None:
-    with LoadClient(sysbench_command(), job(filled, tls=tls(filled, version))) as client:
+    with LoadClient(obtain_client(str)[1], job(filled, tls=tls(filled, version))) as client:
         ready = client.wait_ready(WITHIN_S)
         maps = Path(f"/proc/{ready.pid}/maps").read_text(encoding="utf-8")
         assert Path(f"/proc/{ready.pid}/comm").read_text(encoding="utf-8").strip() != "python"
@@ -181,7 +181,7 @@ def test_a_trial_of_it_is_valid(filled: PrivateServer, workload: str) -> None:
     )
     levels = {"tls": "1.3", "workload": workload, "connections": 2, "resumption": "off"}
     trial = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
-    sysbench = ClientProgram(sysbench_specimen(), sysbench_command())
+    sysbench = ClientProgram(obtain_client(str)[0], obtain_client(str)[1])
     with filled.admin() as admin:
         bench = Bench(
             server=filled,
@@ -259,7 +259,7 @@ def test_a_thread_without_lists_of_statements_makes_its_own(
 
 def test_the_processors_are_those_of_the_job(filled: PrivateServer) -> None:
     (chosen, *_) = os.sched_getaffinity(0)
-    with LoadClient(sysbench_command(), job(filled, cpus=(chosen,))) as client:
+    with LoadClient(obtain_client(str)[1], job(filled, cpus=(chosen,))) as client:
         assert os.sched_getaffinity(client.wait_ready(WITHIN_S).pid) == {chosen}
     assert kind_of(failed(job(filled, cpus=(4000,)))) == ("limits", "client")
 
@@ -270,7 +270,7 @@ def test_the_password_is_on_no_command_line_and_in_no_file(
 ) -> None:
     asked = job(filled, tls=tls(filled) if encrypted else TlsOff())
     secret = asked.account.password.encode()
-    with LoadClient(sysbench_command(), asked) as client:
+    with LoadClient(obtain_client(str)[1], asked) as client:
         client.wait_ready(WITHIN_S)
         (directory,) = left_in(sessions)
         for process in Path("/proc").glob("[0-9]*"):
@@ -289,7 +289,7 @@ def test_the_password_is_on_no_command_line_and_in_no_file(
 
 
 def test_all_work_is_one_slice_and_its_connections_stay(filled: PrivateServer) -> None:
-    with filled.admin() as admin, LoadClient(sysbench_command(), job(filled)) as client:
+    with filled.admin() as admin, LoadClient(obtain_client(str)[1], job(filled)) as client:
         ready = client.wait_ready(WITHIN_S)
         connected = read_status(admin)["Threads_connected"]
         piece = client.slice(0.001, WITHIN_S)
@@ -304,7 +304,7 @@ def test_all_work_is_one_slice_and_its_connections_stay(filled: PrivateServer) -
 
 
 def test_a_second_slice_is_a_bad_job(filled: PrivateServer) -> None:
-    with LoadClient(sysbench_command(), job(filled)) as client:
+    with LoadClient(obtain_client(str)[1], job(filled)) as client:
         client.wait_ready(WITHIN_S)
         client.slice(0.35, WITHIN_S)
         with pytest.raises(ClientFailure, match="does all its work in one slice") as failure:
@@ -354,7 +354,7 @@ def test_what_sysbench_cannot_do_is_a_bad_job(filled: PrivateServer) -> None:
 def test_what_is_not_a_job_is_refused() -> None:
     for text in ("go 1\n", "{}\n", ""):
         done = subprocess.run(
-            sysbench_command(), input=text, capture_output=True, text=True, timeout=WITHIN_S, check=False
+            obtain_client(str)[1], input=text, capture_output=True, text=True, timeout=WITHIN_S, check=False
         )
         event = json.loads(done.stdout)
         assert (done.returncode, event["kind"], event["fault"]) == (1, "bad_job", "job")
@@ -383,7 +383,7 @@ def test_a_server_that_dies_in_the_window_ends_the_job(
     small = ServerSettings(buffer_pool_bytes=64 * 1024 * 1024)
     with PrivateServer.start(mysql_build, session, small) as server:
         server.prepare_table(TableContent(rows=ROWS, seed=1))
-        with LoadClient(sysbench_command(), job(server, workload, duration_s=60.0)) as client:
+        with LoadClient(obtain_client(str)[1], job(server, workload, duration_s=60.0)) as client:
             client.wait_ready(WITHIN_S)
             client.go()
             time.sleep(0.3)
@@ -394,7 +394,7 @@ def test_a_server_that_dies_in_the_window_ends_the_job(
 
 
 def test_a_server_that_stalls_is_given_up(filled: PrivateServer) -> None:
-    with LoadClient(sysbench_command(), job(filled, timeout_s=3.0)) as client:
+    with LoadClient(obtain_client(str)[1], job(filled, timeout_s=3.0)) as client:
         client.wait_ready(WITHIN_S)
         filled.pause()
         try:
@@ -407,7 +407,7 @@ def test_a_server_that_stalls_is_given_up(filled: PrivateServer) -> None:
 
 
 def test_a_killed_sysbench_is_a_failure_that_says_so(filled: PrivateServer) -> None:
-    with LoadClient(sysbench_command(), job(filled, duration_s=60.0)) as client:
+    with LoadClient(obtain_client(str)[1], job(filled, duration_s=60.0)) as client:
         ready = client.wait_ready(WITHIN_S)
         client.go()
         os.kill(ready.pid, signal.SIGKILL)
@@ -416,7 +416,7 @@ def test_a_killed_sysbench_is_a_failure_that_says_so(filled: PrivateServer) -> N
 
 
 def test_a_killed_adapter_takes_sysbench_along(filled: PrivateServer) -> None:
-    with LoadClient(sysbench_command(), job(filled, duration_s=60.0)) as client:
+    with LoadClient(obtain_client(str)[1], job(filled, duration_s=60.0)) as client:
         handle = os.pidfd_open(client.wait_ready(WITHIN_S).pid)
         client.go()
         os.kill(client.pid, signal.SIGKILL)
@@ -428,7 +428,7 @@ def test_a_killed_adapter_takes_sysbench_along(filled: PrivateServer) -> None:
 
 @pytest.mark.parametrize("gone", [False, True], ids=["before go", "in the window"])
 def test_whoever_leaves_a_trial_leaves_nothing(filled: PrivateServer, sessions: Path, gone: bool) -> None:
-    with LoadClient(sysbench_command(), job(filled, duration_s=60.0, tls=tls(filled))) as client:
+    with LoadClient(obtain_client(str)[1], job(filled, duration_s=60.0, tls=tls(filled))) as client:
         ready = client.wait_ready(WITHIN_S)
         if gone:
             client.go()
@@ -443,7 +443,7 @@ def test_many_connections_get_ready_at_once(filled: PrivateServer) -> None:
 
 
 def test_the_specimen_says_what_it_is() -> None:
-    specimen = sysbench_specimen()
+    specimen = obtain_client(str)[0]
     assert (specimen.name, specimen.kind, specimen.version) == ("sysbench-1.0.20", "client", "1.0.20")
     assert re.fullmatch("[0-9a-f]{64}", specimen.sha256)
     assert Path(specimen.path).is_file()
@@ -464,10 +464,10 @@ def test_debians_is_fetched(mysql: PrivateServer, tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path))
     with pytest.raises(MachineFault, match="has not been fetched"):
         sysbench.present()
-    specimen = sysbench_specimen()
+    specimen = obtain_client(str)[0]
     assert specimen.origin == "Debian trixie"
     assert specimen.packages["sysbench"].startswith("1.0.20")
-    with LoadClient(sysbench_command(), job(mysql, tls=tls(mysql))) as client:
+    with LoadClient(obtain_client(str)[1], job(mysql, tls=tls(mysql))) as client:
         ready = client.wait_ready(WITHIN_S)
         maps = Path(f"/proc/{ready.pid}/maps").read_text(encoding="utf-8")
         client.go()

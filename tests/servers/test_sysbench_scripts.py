@@ -9,7 +9,7 @@ import pytest
 from load_jobs import ROWS, WITHIN_S
 
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.clients.sysbench import sysbench_command
+from tlstax.clients.sysbench import obtain_client
 from tlstax.contract import Done, Job, Protocol, Statement, TlsOff, TlsOn, UniformInt, Workload
 from tlstax.mysql.status import read_status
 from tlstax.specimens.private_server import PrivateServer
@@ -61,7 +61,7 @@ def tls(server: PrivateServer) -> TlsOn:
 
 def measured(server: PrivateServer, asked: Job) -> tuple[Done, Mapping[str, int]]:
     """What sysbench says of its window, and what the server counted meanwhile."""
-    with server.admin() as admin, LoadClient(sysbench_command(), asked) as client:
+    with server.admin() as admin, LoadClient(obtain_client(str)[1], asked) as client:
         client.wait_ready(WITHIN_S)
         before = read_status(admin)
         client.go()
@@ -115,7 +115,7 @@ def test_deletes_with_ids_that_are_drawn_miss_ever_more(filled: PrivateServer) -
     assert 0 < counted["Handler_delete"] < ROWS
     with (
         pytest.raises(ClientFailure, match="at random"),
-        LoadClient(sysbench_command(), job(filled, work("delete"))) as client,
+        LoadClient(obtain_client(str)[1], job(filled, work("delete"))) as client,
     ):
         client.wait_ready(WITHIN_S)
 

@@ -23,10 +23,9 @@ from tlstax.study.changes import at_external_servers
 from tlstax.study.design import LONGEST_BUDGET_S
 from tlstax.study.files import rebuilt
 from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
-from tlstax.study.needs import tls_libraries
+from tlstax.study.needs import check_shared, tls_libraries
 from tlstax.study.product import ProductName, product_of
 from tlstax.study.server_abilities import ServerAbilities
-from tlstax.study.several_clients import check_shared
 from tlstax.support.directories import reports_dir
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest

@@ -18,6 +18,7 @@ from tlstax.observers.processors import busy_with_others
 from tlstax.plan.cpu_shares import AskedCpus, Split, as_asked, by_default, share_cores
 from tlstax.records.trial import Machine
 from tlstax.support.errors import UserMistake
+from tlstax.support.here import text_of
 from tlstax.support.text import as_ranges, natural
 
 ROOT = Path("/")
@@ -67,7 +68,7 @@ def physical_cores(available: AbstractSet[int], root: Path = ROOT) -> list[tuple
     """The available CPUs, grouped by the core that they are threads of, in order of their first CPU."""
     cores = set()
     for cpu in available:
-        siblings = _text(root / CPUS / f"cpu{cpu}/topology/thread_siblings_list")
+        siblings = text_of(root / CPUS / f"cpu{cpu}/topology/thread_siblings_list")
         cores.add(tuple(sorted({cpu} | (_parse_list(siblings) & available))))
     return sorted(cores)
 
@@ -81,14 +82,14 @@ def describe_machine(
     """
     cpus = available_cpus() if available is None else available
     split = split_cpus(cpus, root) if split is None else split
-    release = _assignments(_text(root / "etc/os-release"))
+    release = _assignments(text_of(root / "etc/os-release"))
     limit = memory_limit(root)
     memory_bytes = _memory_bytes(root)
     return Machine(
         cpu_model=cpu_model(root),
         cores=len(cpus),
         memory_bytes=memory_bytes if limit is None else min(limit, memory_bytes),
-        kernel=_text(root / "proc/sys/kernel/osrelease").strip(),
+        kernel=text_of(root / "proc/sys/kernel/osrelease").strip(),
         distribution=release.get("PRETTY_NAME", "unknown"),
         virtualization=virtualization(root),
         microcode=microcode(root),
@@ -100,13 +101,13 @@ def describe_machine(
 
 def cpu_model(root: Path = ROOT) -> str:
     """The processor's name; on machines whose kernel gives none (ARM), the architecture."""
-    found = re.search(r"^model name\s*:\s*(.+)$", _text(root / "proc/cpuinfo"), re.MULTILINE)
+    found = re.search(r"^model name\s*:\s*(.+)$", text_of(root / "proc/cpuinfo"), re.MULTILINE)
     return found[1].strip() if found else os.uname().machine
 
 
 def microcode(root: Path = ROOT) -> str | None:
     """The revision of the processor's microcode (proc(5), /proc/cpuinfo); None where the kernel has none."""
-    found = re.search(r"^microcode\s*:\s*(.+)$", _text(root / "proc/cpuinfo"), re.MULTILINE)
+    found = re.search(r"^microcode\s*:\s*(.+)$", text_of(root / "proc/cpuinfo"), re.MULTILINE)
     return found[1].strip() if found else None
 
 
@@ -116,7 +117,7 @@ def virtualization(root: Path = ROOT) -> str | None:
     By systemd-detect-virt(1) where it is there, else by the CPU's hypervisor flag.
     """
     container, machine = _detect("--container", root), _detect("--vm", root)
-    cpuinfo = _text(root / "proc/cpuinfo")
+    cpuinfo = text_of(root / "proc/cpuinfo")
     if machine is None and re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE):
         machine = "a virtual machine"
     if container is None and any((root / mark).exists() for mark in (".dockerenv", "run/.containerenv")):
@@ -126,21 +127,21 @@ def virtualization(root: Path = ROOT) -> str | None:
 
 def governors(root: Path = ROOT) -> set[str]:
     """The CPU frequency governors in force; empty where the kernel does not control the frequency."""
-    return {_text(path).strip() for path in (root / CPUS).glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    return {text_of(path).strip() for path in (root / CPUS).glob("cpu[0-9]*/cpufreq/scaling_governor")}
 
 
 def turbo(root: Path = ROOT) -> bool | None:
     """May the CPU clock itself higher while it is cool? None where the kernel does not say."""
-    boost = _text(root / CPUS / "cpufreq/boost").strip()
+    boost = text_of(root / CPUS / "cpufreq/boost").strip()
     if boost:
         return boost == "1"
-    no_turbo = _text(root / CPUS / "intel_pstate/no_turbo").strip()
+    no_turbo = text_of(root / CPUS / "intel_pstate/no_turbo").strip()
     return no_turbo == "0" if no_turbo else None
 
 
 def stolen_share(root: Path = ROOT) -> float:
     """Share of the CPU time since boot that the host gave to others (proc(5), /proc/stat, steal)."""
-    fields = [natural(field) or 0 for field in _text(root / "proc/stat").partition("\n")[0].split()[1:9]]
+    fields = [natural(field) or 0 for field in text_of(root / "proc/stat").partition("\n")[0].split()[1:9]]
     total = sum(fields)
     return fields[7] / total if len(fields) == 8 and total > 0 else 0.0
 
@@ -190,7 +191,7 @@ def _detect(kind: str, root: Path) -> str | None:
 
 
 def _memory_bytes(root: Path) -> int:
-    found = re.search(r"^MemTotal:\s*([0-9]{1,15}) kB", _text(root / "proc/meminfo"), re.MULTILINE)
+    found = re.search(r"^MemTotal:\s*([0-9]{1,15}) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
     return int(found[1]) * 1024 if found else 0
 
 
@@ -208,13 +209,6 @@ def _parse_list(text: str) -> set[int]:
         if ends:
             numbers.update(range(int(ends[1]), int(ends[2] or ends[1]) + 1))
     return numbers
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def cpu_limit(root: Path = ROOT) -> float | None:
@@ -239,7 +233,7 @@ def _groups(root: Path, controller: str) -> Iterator[Path]:
     In a container the path may be the host's, which is not there; what is mounted is the container's own.
     """
     mount = root / "sys/fs/cgroup"
-    for line in _text(root / "proc/self/cgroup").splitlines():
+    for line in text_of(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number == "0":
@@ -253,16 +247,16 @@ def _groups(root: Path, controller: str) -> Iterator[Path]:
 
 
 def _quota(directory: Path) -> float | None:
-    quota, _, period = _text(directory / "cpu.max").strip().partition(" ")
+    quota, _, period = text_of(directory / "cpu.max").strip().partition(" ")
     if not quota:
-        quota = _text(directory / "cpu.cfs_quota_us").strip()
-        period = _text(directory / "cpu.cfs_period_us").strip()
+        quota = text_of(directory / "cpu.cfs_quota_us").strip()
+        period = text_of(directory / "cpu.cfs_period_us").strip()
     taken, of = natural(quota), natural(period)
     return taken / of if taken is not None and of else None
 
 
 def _memory(directory: Path) -> int | None:
-    text = _text(directory / "memory.max").strip() or _text(directory / "memory.limit_in_bytes").strip()
+    text = text_of(directory / "memory.max").strip() or text_of(directory / "memory.limit_in_bytes").strip()
     # Version 1 writes "no limit" as the largest multiple of the page size below 2 to the 63.
     limit = natural(text)
     return limit if limit is not None and limit < 1 << 62 else None

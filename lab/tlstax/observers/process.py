@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tlstax.contract import Frozen
 from tlstax.records.trial import MappedLibrary, ServerCpu
 from tlstax.records.window import ProcessUse
+from tlstax.support.here import text_of
 from tlstax.support.text import natural
 from tlstax.support.trusted import sha256_of
 
@@ -180,11 +181,7 @@ def read_memory(pid: int | None, root: Path = ROOT) -> ProcessMemory | None:
 
 
 def _rollup(pid: int, root: Path) -> dict[str, int]:
-    try:
-        text = (root / f"proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
-    except OSError:
-        return {}
-    lines = [line.split() for line in text.splitlines()]
+    lines = [line.split() for line in text_of(root / f"proc/{pid}/smaps_rollup").splitlines()]
     return {
         words[0]: kib * 1024 for words in lines if len(words) > 1 and (kib := natural(words[1])) is not None
     }
@@ -224,11 +221,7 @@ def read_threads(pid: int, root: Path = ROOT) -> Threads | None:
 
 
 def _read_bytes(root: Path, pid: int) -> int | None:
-    try:
-        text = (root / f"proc/{pid}/io").read_text(encoding="utf-8")
-    except OSError:
-        return None
-    found = _READ.search(text)
+    found = _READ.search(text_of(root / f"proc/{pid}/io"))
     return int(found[1]) if found else None
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlstax.records.window import CpuSlice, CpuTicks
+from tlstax.support.here import text_of
 from tlstax.support.text import natural
 
 ROOT = Path("/")
@@ -30,10 +31,7 @@ class Ticks(NamedTuple):
 
 def read_ticks(server_cpus: Collection[int], root: Path = ROOT) -> Ticks | None:
     """What the processors have done since boot; None where the kernel does not report it."""
-    try:
-        text = (root / "proc/stat").read_text("ascii", errors="replace")
-    except OSError:
-        return None
+    text = text_of(root / "proc/stat")
     lines = {line.split()[0]: line.split()[1:9] for line in text.splitlines() if line.startswith("cpu")}
     if "cpu" not in lines:
         return None
@@ -91,12 +89,9 @@ def _own_ticks(root: Path) -> int:
     ticks: dict[int, int] = {}
     children: dict[int, list[int]] = {}
     for path in (root / "proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text("ascii", errors="replace").rpartition(")")[2].split()
-        except OSError:
-            continue  # It has ended.
+        fields = text_of(path).rpartition(")")[2].split()
         if len(fields) < 15:
-            continue
+            continue  # It has ended.
         pid = natural(path.parent.name) or 0
         children.setdefault(natural(fields[1]) or 0, []).append(pid)
         ticks[pid] = sum(natural(field) or 0 for field in fields[11:15])

@@ -33,6 +33,7 @@ from tlstax.records.window import CpuSource
 from tlstax.specimens.process_tree import ProcessTree
 from tlstax.specimens.processes import stat_of
 from tlstax.support.errors import MachineFault
+from tlstax.support.here import text_of
 from tlstax.support.text import natural
 
 _STATE, _MINOR_REAPED, _MAJOR_REAPED = 0, 8, 10
@@ -262,10 +263,7 @@ def resident_bytes(
 
 
 def _resident(pid: int, root: Path) -> tuple[int, int, int] | None:
-    try:
-        lines = (root / f"proc/{pid}/status").read_text("utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
+    lines = text_of(root / f"proc/{pid}/status").splitlines()
     sizes = {name: rest.split() for name, _, rest in (line.partition(":") for line in lines)}
     found = [natural(next(iter(sizes.get(name, ())), "")) for name in ("RssAnon", "RssFile", "RssShmem")]
     anonymous, of_files, shared = ((kib or 0) * 1024 for kib in found)

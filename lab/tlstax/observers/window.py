@@ -31,6 +31,7 @@ from tlstax.plan.addresses import DEVICE
 from tlstax.records.trial import ServerCpu
 from tlstax.records.window import CpuSource, ProcessUse, Window, WireUse
 from tlstax.sql.facts import changed_counters
+from tlstax.support.here import text_of
 from tlstax.support.text import integer, natural
 
 
@@ -115,10 +116,10 @@ def read_wire(pid: int | None = None, root: Path = ROOT) -> WireUse | None:
     received, and whose ninth those sent (proc(5)). Each byte is counted once.
     """
     place = root / "proc" / ("self" if pid is None else str(pid)) / "net"
-    tcp, more = _counts(_text(place / "snmp"), "Tcp:"), _counts(_text(place / "netstat"), "TcpExt:")
+    tcp, more = _counts(text_of(place / "snmp"), "Tcp:"), _counts(text_of(place / "netstat"), "TcpExt:")
     if not {"InSegs", "OutSegs", "RetransSegs"} <= tcp.keys():
         return None
-    devices = _devices(_text(place / "dev"))
+    devices = _devices(text_of(place / "dev"))
     distance = devices.get(DEVICE)
     return WireUse(
         tcp_segments_sent=tcp["OutSegs"],
@@ -155,13 +156,6 @@ def _devices(text: str) -> dict[str, tuple[int, int]]:
         if colon and len(fields) > 8:
             devices[device.strip()] = natural(fields[0]) or 0, natural(fields[8]) or 0
     return devices
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("ascii")
-    except OSError:
-        return ""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ from tlstax.study import Study, configuration
 from tlstax.study.needs import data_needs, has_one_thread, server_choices
 from tlstax.study.product import DEFAULT, ProductName
 from tlstax.support.errors import UserMistake
+from tlstax.support.here import text_of
 from tlstax.support.text import natural
 
 if TYPE_CHECKING:
@@ -137,19 +138,13 @@ def _limits_of_areas(root: Path) -> Iterator[Limit]:
 
 def _number(path: Path) -> int | None:
     """The number in a file; None where there is none, or "max"."""
-    try:
-        text = path.read_text("ascii").strip()
-    except OSError:
-        return None
-    return natural(text)
+    return natural(text_of(path).strip())
 
 
 def _threads(root: Path) -> int:
     """How many threads there are (proc(5), the fourth field of loadavg)."""
-    try:
-        return int((root / "proc/loadavg").read_text("ascii").split()[3].partition("/")[2])
-    except (OSError, ValueError, IndexError):
-        return 0
+    *_, tasks, _ = ["", "", *text_of(root / "proc/loadavg").split()]
+    return natural(tasks.partition("/")[2]) or 0
 
 
 def _free_tasks(root: Path) -> int | None:

@@ -291,11 +291,6 @@ def _variable(text: str) -> str | None:
     return text if re.fullmatch(r"[\d.]+[kKmMgG]?|ON|OFF|YES|NO|", text) else "left out"
 
 
-def _term(text: str) -> str:
-    """One term, or a few with commas between them: "aes256-ctr, hmac-sha2-256"."""
-    return text if all(map(texts.is_term, text.split(", "))) else "left out"
-
-
 def _plain(text: str) -> str | None:
     """Text of ours where the source has it whole, such as a kind or a command."""
     return (

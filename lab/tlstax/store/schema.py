@@ -30,6 +30,7 @@ from pydantic import ConfigDict, Json, ValidationError
 
 from tlstax.contract.frozen import Frozen
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.here import text_of
 from tlstax.support.plain_words import plain
 
 APPLICATION_ID = 0x746C7361
@@ -393,7 +394,4 @@ def _started_ticks(pid: int) -> int | None:
 
 
 def _boot_id() -> str:
-    try:
-        return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
+    return text_of(_PROC / "sys/kernel/random/boot_id").strip()

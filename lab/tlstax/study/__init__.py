@@ -1,8 +1,7 @@
 """Studies: the design, its files, and what options change of it."""
 
-from tlstax.study.changes import RESUMED, along_paths, at_rate, check_nothing_is_lost, override
+from tlstax.study.changes import along_paths, at_rate, check_nothing_is_lost, override
 from tlstax.study.design import (
-    DECIDES_AT_A_RATE,
     Case,
     Contrast,
     Exclusion,
@@ -30,9 +29,7 @@ from tlstax.study.published import (
 )
 
 __all__ = [
-    "DECIDES_AT_A_RATE",
     "PROCESSOR_COLUMNS",
-    "RESUMED",
     "Case",
     "Choice",
     "Claim",

@@ -1,4 +1,7 @@
-"""What the cases of a study need together: data, servers, clients, TLS libraries, paths."""
+"""What the cases of a study need together: data, servers, clients, TLS libraries, paths.
+
+And what they cannot have where their load comes from several machines.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from tlstax.study.case_workload import Own
 from tlstax.study.client_kinds import FLOOR_TLS, kind_of
 from tlstax.study.design import Study
 from tlstax.study.exclusions import of_auth, of_compression
-from tlstax.study.factors import CaseLevels, ServerChoice
+from tlstax.study.factor import Of
+from tlstax.study.factors import FACTORS, CaseLevels, ServerChoice
 from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, STREAM, UNIX_SOCKET
 from tlstax.study.workloads import Shape
 from tlstax.support.errors import UserMistake
@@ -134,3 +138,28 @@ def tls_libraries(study: Study) -> tuple[str, ...]:
     """The names of the TLS libraries that the study's cases put under a server or the client."""
     named = (name for case in study.included() for name in (case.tls_library, case.client_tls_library))
     return tuple(name for name in dict.fromkeys(named) if name != OWN)
+
+
+RATHER = "leave it out, or --clients-on"
+
+_IN_TURN: tuple[Of, ...] = ("client", "server", "load", "way", "distance")
+"""What is refused first: the client, what it runs on, what it does, then what lies between."""
+
+
+def check_shared(study: Study) -> None:
+    """UserMistake where the study asks for what only a client on the server's own machine can do."""
+    if study.capture:
+        raise UserMistake(
+            "--capture needs a client on the server's own machine, where its tap is", remedy=RATHER
+        )
+    beside = [
+        (factor.name, factor.beside)
+        for of in _IN_TURN
+        for factor in FACTORS.values()
+        if factor.of == of and factor.beside is not None
+    ]
+    for case in study.included():
+        for name, cannot_be in beside:
+            if refused := cannot_be(getattr(case, name)):
+                what, why = refused
+                raise UserMistake(f"{what}, where the load comes from other machines: {why}", remedy=RATHER)

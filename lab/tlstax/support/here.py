@@ -1,4 +1,4 @@
-"""What every measurement needs of this machine: that it reaches itself on loopback, and shows its processes.
+"""What every measurement needs of this machine: that it reaches itself on loopback, and says what it does.
 
 A container, or a network namespace that nobody has set up, may lack either, and what fails then says not why.
 """
@@ -14,6 +14,14 @@ from tlstax.support.errors import MachineFault
 LOOPBACK = "127.0.0.1"
 CONNECT_S = 5.0
 PROC = Path("/proc")
+
+
+def text_of(path: Path) -> str:
+    """What a file of the kernel's says; empty where it is not there, or not for us to read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def check_loopback() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from tlstax.observers.process import read_memory
-from tlstax.observers.processors import CpuSeries, difference, read_ticks
+from tlstax.observers.processors import CpuSeries, Ticks, difference, read_ticks
 from tlstax.observers.window import Side, Watch, Watched, read_wire, wire_between
 from tlstax.records.window import CpuTicks
 
@@ -102,10 +104,18 @@ def test_a_short_window_is_one_slice(machine: Path) -> None:
 def test_a_long_window_has_a_slice_for_each_second_begun(
     monkeypatch: pytest.MonkeyPatch, machine: Path
 ) -> None:
+    looked = threading.Semaphore(0)
+
+    def look(cpus: Collection[int], root: Path) -> Ticks | None:
+        looked.release()
+        return read_ticks(cpus, root)
+
     monkeypatch.setattr("tlstax.observers.processors.SLICE_S", 0.05)
+    monkeypatch.setattr("tlstax.observers.processors.read_ticks", look)
     series = CpuSeries((0,), machine)
     series.start()
-    time.sleep(0.12)
+    for _ in range(3):
+        assert looked.acquire(timeout=60)
     slices = series.stop()
     assert len(slices) >= 3
     assert [part.at_s for part in slices] == sorted(part.at_s for part in slices)

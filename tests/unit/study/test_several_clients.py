@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlstax.study import Study, load_study, override
-from tlstax.study.several_clients import check_shared
+from tlstax.study.needs import check_shared
 from tlstax.support.errors import UserMistake
 
 TAX = load_study("tax")

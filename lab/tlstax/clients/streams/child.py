@@ -33,6 +33,7 @@ from tlstax.clients.streams.received import (
 )
 from tlstax.clients.streams.relay import Relay
 from tlstax.contract import ErrorEvent, ErrorKind, Job, TcpEndpoint
+from tlstax.support.here import text_of
 
 _WRITTEN = re.compile(r"^wchar: ([0-9]{1,20})$", re.MULTILINE)
 _NOTICE = re.compile(
@@ -105,10 +106,7 @@ class Copying(Child):
 
     def written_bytes(self) -> int:
         """What it has written, once it has ended. Failed where the kernel does not tell."""
-        try:
-            found = _WRITTEN.search(Path(f"/proc/{self.pid}/io").read_text(encoding="ascii"))
-        except OSError:
-            found = None
+        found = _WRITTEN.search(text_of(Path(f"/proc/{self.pid}/io")))
         if found is None:
             text = f"how much {self._name} has written is not known (/proc/PID/io cannot be read)"
             raise Failed(failure("internal", "client", text))

@@ -72,21 +72,11 @@ class SysbenchProgram:
         return found
 
 
-def sysbench_command(progress: Progress = lambda _: None) -> list[str]:
-    """The command that starts the load client, once there is a sysbench; it is fetched if it must be.
-
-    MachineFault when it cannot be had.
-    """
-    return obtain_client(progress)[1]
-
-
-def sysbench_specimen(progress: Progress = lambda _: None) -> Specimen:
-    """The sysbench that is run, for a run's record. Faults as above."""
-    return obtain_client(progress)[0]
-
-
 def obtain_client(progress: Progress) -> tuple[Specimen, list[str]]:
-    """The same program for a run's record, and the command that starts it. Faults as above."""
+    """The sysbench that is run, and the command that starts it behind the contract.
+
+    It is fetched if it is not there. MachineFault when it cannot be had.
+    """
     return obtain(progress).specimen, [*_ADAPTER]
 
 

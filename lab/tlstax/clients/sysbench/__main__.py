@@ -1,7 +1,7 @@
 """sysbench behind the contract: one job from standard input, events to standard output.
 
-`sysbench_command` starts it. The measured work is all sysbench's; this program starts it, waits with it, and
-reads its CPU clock from outside while it stands still before and after the window.
+`obtain_client` has its command. The measured work is all sysbench's; this program starts it, waits with it,
+and reads its CPU clock from outside while it stands still before and after the window.
 """
 
 from __future__ import annotations
