@@ -160,6 +160,7 @@ fn one_who_wants_a_weaker_hash_than_the_job_allows_does_not_get_it() {
         ..only(job(&server), AuthMethod::ScramSha256)
     };
     Expected::denied("asks for md5").ends(&run(&job));
+    drop(server);
     assert_eq!(receiver.recv().unwrap(), None);
 }
 
