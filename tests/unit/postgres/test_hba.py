@@ -257,6 +257,7 @@ def test_who_connects_is_known_with_its_roles_and_the_expressions_that_fit(encry
         is_of_server=True,
         fitting=frozenset({("/^an", "ann"), ("/^sh", "shop")}),
     )
+    assert any("SELECT session_user, current_database(), COALESCE" in said for said in server.statements)
 
 
 def test_the_database_is_the_one_that_the_load_works_in() -> None:

@@ -23,7 +23,7 @@ from tlstax.stats.series import Series
 from tlstax.stats.slices import turns
 from tlstax.study import Case, Levels, Study, load_study, override
 from tlstax.study.factors import CaseLevels
-from tlstax.topics.agreement import CLUE, CLUE_TO, COST, OUTSIDE, TAX, client_of, rows, sentences
+from tlstax.topics.agreement import CLUE, CLUE_TO, COST, OUTSIDE, TAX, WHOLE, client_of, rows, sentences
 from tlstax.topics.agreement import TAXED as CPU
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
@@ -537,6 +537,49 @@ def test_a_client_that_agrees_needs_no_clue() -> None:
     engine, _, sysbench, *_ = (case.levels for case in series.cases.values())
     (row,) = compared(series, counted(engine, 100), counted(sysbench, 300))
     assert row.judgement == "alike"
+
+
+KERNEL, USER = "server_cpu_system_us_per_op", "server_cpu_user_us_per_op"
+
+
+def split(kernel: Sequence[float | None]) -> Series:
+    """Sysbench's operations cost the server 16 µs, and the engine's 10 µs, of which this in the kernel."""
+    series = measured(plain(10.0, 10.0, 10.0, sysbench=[16.0, 16.1, 15.9]))
+    parts = {"engine": (kernel, (6.0, 6.0, 6.0)), "sysbench": ((9.0, 9.1, 8.9), (7.0, 7.0, 7.0))}
+
+    def blocks(at: CaseLevels) -> dict[int, dict[str, float]]:
+        both = zip(*parts[at.client], strict=True)
+        own = {block: {KERNEL: part, USER: user} for block, (part, user) in enumerate(both)}
+        return {
+            block: {**series.values[at][block], **{name: us for name, us in told.items() if us is not None}}
+            for block, told in own.items()
+        }
+
+    return replace(series, values={at: blocks(at) for at in series.values})
+
+
+def test_a_part_that_makes_up_most_of_a_difference_is_a_clue_with_its_own() -> None:
+    """By hand: 9 µs and 4 µs in the kernel are 5 of the 6 µs; in user mode it is 1 of them."""
+    row, clue = compared(split((4.0, 4.0, 4.0)))
+    assert (row.judgement, clue.role, clue.outcome, clue.unit) == ("higher", CLUE, KERNEL, "us")
+    assert (clue.value, clue.baseline_value) == pytest.approx((9.0, 4.0))
+    assert (clue.of, clue.known.point, clue.blocks) == ("difference", pytest.approx(5.0), 3)
+    assert (clue.word(CLUE_TO), clue.number(WHOLE)) == (CPU, pytest.approx(6.0))
+    (sentence,) = sentences(run_of(split((4.0, 4.0, 4.0))), [row, clue])
+    assert sentence.endswith(": +5.00 of the +6.00 µs is the server's CPU in the kernel")
+
+
+def test_a_part_that_is_not_known_of_every_block_is_no_clue() -> None:
+    (row,) = compared(split((4.0, None, 4.0)))
+    assert row.judgement == "higher"
+
+
+def test_what_clients_share_is_said_once_by_the_factors_that_are_compared() -> None:
+    study = study_of("engine", "sysbench", protocol=("text", "prepared"))
+    study = study.model_copy(update={"baseline": {**study.baseline, "protocol": "text"}})
+    both = measured({("engine", "off"): [8.0, 8.0], ("sysbench", "off"): [8.0, 8.0]}, study=study)
+    shared = "point selects on kept connections, 1 connection, plaintext"
+    assert [row.label for row in compared(both)] == [f"{shared}, as text", f"{shared}, prepared"]
 
 
 def test_clients_that_took_turns_are_compared_slice_by_slice() -> None:

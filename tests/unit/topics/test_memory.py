@@ -208,6 +208,39 @@ def test_each_server_has_its_own_figures() -> None:
     assert all(len(told.of(RSS, role=COST)) == 6 for _ in subjects)
 
 
+def test_what_the_study_varies_beside_its_kinds_tells_servers_apart() -> None:
+    """Compression is compared, in the clear and under TLS."""
+    compared = {
+        "treatments": tuple({"compression": how} for how in ("off", "zlib")),
+        "baseline": {"compression": "off"},
+        "factors": {**MEMORY.factors, "tls": ("off", "1.3"), "resumption": ("off",)},
+    }
+    told = told_of(planted_run(MEMORY.model_copy(update=compared)))
+    of_plain = told.of(RSS, role=COST)
+    found = {(row.word("group_words").rpartition(", ")[2], row.label): row.value for row in of_plain}
+    assert found == {
+        ("plaintext", "not compressed"): pytest.approx(PLAIN),
+        ("plaintext", "compressed by zlib"): pytest.approx(PLAIN),
+        ("TLS 1.3", "not compressed"): pytest.approx(PLAIN + MORE),
+        ("TLS 1.3", "compressed by zlib"): pytest.approx(PLAIN + MORE),
+    }
+
+
+def test_processes_are_told_where_threads_are_of_kept_connections_alone() -> None:
+    """Where a trial was not by itself, or made connections, the window has no threads."""
+
+    def shared(record: TrialRecord) -> TrialRecord:
+        window = record.window
+        assert window is not None
+        assert window.server is not None
+        server = window.server.model_copy(update={"threads": None, "processes": 7})
+        return record.model_copy(update={"window": window.model_copy(update={"server": server})})
+
+    told = told_of(changed(planted_run(), shared))
+    assert told.of(RSS, role=COST)
+    assert not told.of(PROCESSES, THREADS)
+
+
 def test_rows_are_those_of_any_readings_in_rounds() -> None:
     """An external server's steps have no study: the same arithmetic gives the same rows."""
     readings = [
