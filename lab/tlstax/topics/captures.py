@@ -20,7 +20,7 @@ from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.study.level_names import UNIX_SOCKET
-from tlstax.support.text import counted
+from tlstax.support.text import counted, was
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
 from tlstax.topics.core.section import Block, Dump, Folded, Heading, Items, OnPage, Roomy, Section, Words
@@ -199,8 +199,8 @@ def _first_bytes(record: TrialRecord, capture: Capture, study: Study) -> FirstBy
 def _says(capture: Capture, frames: Sequence[Frame]) -> str:
     """What can be read of it, in a sentence."""
     if 0 < capture.encrypted < capture.connections:
-        some = counted(capture.encrypted, "connection")
-        return f"only {some} of {capture.connections} were encrypted where they crossed the wire"
+        every = counted(capture.connections, "connection")
+        return f"only {capture.encrypted} of {every} {was(capture.encrypted)} encrypted on the wire"
     if not frames:
         return "nothing crossed the wire after the login"
     if capture.encrypted:
