@@ -408,7 +408,7 @@ def _step(run: Series, levels: CaseLevels, outcome: str, label: str) -> Point | 
         return None
     value = stats.interval(list(logs.values()), run.study.confidence)
     told = figures.quantity(value.point, OUTCOMES[outcome].unit)
-    description = f"{label}, {levels[LADDER]} connections: {told}"
+    description = f"{label}, {counted(int(levels[LADDER]), 'connection')}: {told}"
     return Point(float(levels[LADDER]), value.point, description, *value.ends)
 
 

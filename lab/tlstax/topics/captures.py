@@ -307,8 +307,8 @@ def _facts(case: FirstBytes, told: Told) -> Iterator[str]:
         yield "TLS was begun at once, without a question to the server"
     numbers = {row.outcome: row.value for row in told.rows if row.case == case.case}
     if numbers.get(RETRIED):
-        asked = f"{numbers[RETRIED]:.0f} of {numbers[HANDSHAKES]:.0f}"
-        yield f"The server asked for a second ClientHello in {asked} handshakes"
+        every = counted(round(numbers[HANDSHAKES] or 0), "handshake")
+        yield f"The server asked for a second ClientHello in {numbers[RETRIED]:.0f} of {every}"
     if case.login:
         yield f"Read until the login's end: {', '.join(case.login)}"
     read = groupby(f"{seen.command} {seen.text}".strip() for seen in case.statements)

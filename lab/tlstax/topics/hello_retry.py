@@ -47,7 +47,7 @@ from tlstax.study.level_names import (
 from tlstax.study.product import product_of
 from tlstax.study.tls_levels import group_name
 from tlstax.support.grouping import grouped
-from tlstax.support.text import enumerated, with_commas
+from tlstax.support.text import counted, enumerated, with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Block, Items, OnPage, Roomy, Section
@@ -315,7 +315,7 @@ def _place(levels: CaseLevels, study: Study) -> str:
     return with_commas(
         subject_label(shared, study),
         mode_label({name: level for name, level in shared.items() if name in varied}),
-        f"{shared[LADDER]} connections" if LADDER in varied else "",
+        counted(int(shared[LADDER]), "connection") if LADDER in varied else "",
     )
 
 

@@ -21,6 +21,7 @@ from tlstax.study import Case, Levels, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
+from tlstax.support.text import counted
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import TRIALS, Column
 from tlstax.topics.core.figures import significant
@@ -346,7 +347,7 @@ def _explained_section(title: str, sentence: str, changes: Sequence[Row]) -> Sec
         for row in shown
     ]
     left = len(changes) - len(shown)
-    note = (f"{left} more functions; --json has all of them.",) if left else ()
+    note = (f"{counted(left, 'more function')}; --json has all.",) if left else ()
     heads = ("a call that", "more", "here", "baseline")
     table = Table("Functions that take more or fewer", heads, lines, note, of="function", literal=True)
     blocks = table if changes else Words("No function takes more or fewer.")

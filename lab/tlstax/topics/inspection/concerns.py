@@ -481,8 +481,8 @@ def _of_use(watched: Use | None, words: Words) -> Iterator[Concern]:
             costs = "none of them uses TLS, which would make each connection several times as costly"
         yield Concern(
             danger="costly",
-            what=f"clients make {watched.connects_per_s:.3g} connections a second, for {a_connection:.3g} "
-            f"{watched.asked} each",
+            what=f"clients make {watched.connects_per_s:.3g} connections a second, for "
+            f"{counted(a_connection, watched.asked.removesuffix('s'), '.3g')} each",
             why=costs,
             remedy=f"keep connections: a pool in the application, or {words.pool}",
         )
