@@ -157,7 +157,7 @@ FOUND_OUT = {
     ("another name", "reconnect"): "the server's log names 0 connections before its window",
     ("in the clear", "point-select"): "by the server's log 4 connections were not encrypted",
     ("older TLS", "point-select"): "by the server's log 4 connections were encrypted (TLSv1.2",
-    ("without binding", "bound"): "by scram-sha-256, where they are to be by scram-sha-256-plus",
+    ("without binding", "bound"): "by scram-sha-256, where all are to be by scram-sha-256-plus",
     ("asks for TLS", "direct"): "asked for TLS, where it was to begin at once",
     ("other rows", "point-select"): "rows differ from the server's",
 }

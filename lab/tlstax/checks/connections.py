@@ -19,6 +19,7 @@ from tlstax.records.trial import ConnectionsSeen
 from tlstax.study import tls_levels
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.level_names import DIRECT, UNSET
+from tlstax.support.text import counted, was
 
 _MODES = {"none": "REQUIRED", "ca": "VERIFY_CA", "identity": "VERIFY_IDENTITY"}
 
@@ -36,8 +37,8 @@ def seen_at_server(trial: Complete) -> Iterator[Doubt]:
     if reported != worked:
         yield Doubt(
             "invalid",
-            f"the client says that {worked} connections did the measured work, and {reported} reported "
-            "themselves to the server",
+            f"the client says that {counted(worked, 'connection')} did the measured work, and {reported} "
+            "reported themselves to the server",
         )
     yield from _counted_handshakes(trial, wanted)
     if wanted != "off":
@@ -63,15 +64,18 @@ def logged(trial: Complete) -> Iterator[Doubt]:
     wanted = trial.case.tls if pools else tls_levels.tls_at_server(trial.case)
     for group in seen:
         if wanted not in {UNSET, tls_levels.OWN_TLS} and _disagrees(group, wanted):
-            were = f"encrypted ({group.version}, {group.cipher})" if group.version else "not encrypted"
-            yield Doubt("invalid", f"by {whose} {group.connections} connections were {were}")
+            how = f"encrypted ({group.version}, {group.cipher})" if group.version else "not encrypted"
+            yield Doubt(
+                "invalid",
+                f"by {whose} {counted(group.connections, 'connection')} {was(group.connections)} {how}",
+            )
     total, until_ready = sum(group.connections for group in seen), trial.server.logged_until_ready
     lifetime, window = trial.done.lifetime.connections, trial.done.window.connections
     claimed = lifetime - window if until_ready else trial.alone.connections
     may_be_more = kind_of(trial.case.client).is_driver
     if total < claimed or (total > claimed and not may_be_more):
         when = " before its window" if until_ready else ""
-        yield Doubt("invalid", f"{whose} names {total} connections{when}, the client {claimed}")
+        yield Doubt("invalid", f"{whose} names {counted(total, 'connection')}{when}, the client {claimed}")
 
 
 def _disagrees(group: ConnectionsSeen, wanted: str) -> bool:
@@ -82,15 +86,15 @@ def _disagrees(group: ConnectionsSeen, wanted: str) -> bool:
 
 def _counted_handshakes(trial: Complete, wanted: str) -> Iterator[Doubt]:
     """The server's own counter agrees: a handshake for each connection of the client's life, or none."""
-    counted = trial.server.counted("handshakes")
-    if counted is None:
+    handshakes = trial.server.counted("handshakes")
+    if handshakes is None:
         return
     connections = trial.done.lifetime.connections
     expected = 0 if wanted == "off" else connections
     yield from unless_counted(
         trial.server,
         expected,
-        f"the server counted {counted} TLS handshakes on {connections} connections "
+        f"the server counted {counted(handshakes, 'TLS handshake')} on {counted(connections, 'connection')} "
         f"({trial.server.counting.name('handshakes')}), where there must be {expected or 'none'}",
     )
 

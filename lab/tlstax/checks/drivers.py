@@ -22,7 +22,9 @@ def connections(trial: Complete) -> Iterator[Doubt]:
     seen, claimed = _connections(trial), trial.alone.connections
     more = seen - claimed
     if more < 0:
-        yield Doubt("invalid", f"the server counted {seen} connections, where {_who(trial)} says {claimed}")
+        yield Doubt(
+            "invalid", f"the server counted {counted(seen, 'connection')}, where {_who(trial)} says {claimed}"
+        )
     elif more:
         logged = trial.server.logged is not None
         shown = "the server's log" if logged else trial.server.counting.name("connections")

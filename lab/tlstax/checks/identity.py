@@ -19,6 +19,7 @@ from tlstax.records.trial import LibraryClaim, MappedLibrary
 from tlstax.records.window import LockCounts
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.level_names import BURN, COUNT_LOCKS, NO_FAULT
+from tlstax.support import text
 
 _NUMBERS = re.compile(r"(?:[A-Za-z]+ )?(\d+(?:\.\d+)*)")
 _LIBRARY_VERSION = re.compile(r"\d+\.\d+\.\d+[a-z]*|\d+\.\d+")
@@ -225,7 +226,7 @@ def burned(trial: Complete) -> Iterator[Doubt]:
         yield Doubt(
             "invalid",
             f"in {len(others)} of {len(turns)} turns another amount was burned than {wanted_ns} ns a call: "
-            f"{asked_ns} ns in {calls} calls",
+            f"{asked_ns} ns in {text.counted(calls, 'call')}",
         )
     if any(burned_ns < asked_ns for _, asked_ns, burned_ns in turns):
         yield Doubt("invalid", f"the fault {BURN} burned less than it was asked for")
@@ -261,9 +262,12 @@ def _counted_whole(trial: Complete, seen: LockCounts | None, whose: str) -> Iter
         yield Doubt("unknown", f"it is not known which locks the {whose} took")
         return
     if seen.lost:
-        yield Doubt("invalid", f"{seen.lost} calls that take locks found no room where they are counted")
+        yield Doubt(
+            "invalid", f"{text.counted(seen.lost, 'call')} for a lock found no room where they are counted"
+        )
     if seen.operations != watched:
         yield Doubt(
             "invalid",
-            f"locks were counted over {seen.operations} operations, and {watched} were watched",
+            f"locks were counted over {text.counted(seen.operations, 'operation')}, and {watched} "
+            f"{text.was(watched)} watched",
         )

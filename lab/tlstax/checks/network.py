@@ -20,6 +20,7 @@ from tlstax.records.trial import DistanceObservation, Evidence, PathObservation,
 from tlstax.study.factors import Distance
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
 from tlstax.study.tls_levels import PROTECTION, SSH_CIPHERS
+from tlstax.support.text import counted, was
 
 NAGLE = (
     "sshd holds small packets back on the tunnel (Nagle's algorithm), as it does wherever ssh opens no "
@@ -80,7 +81,8 @@ def _carried(trial: Complete, seen: PathObservation) -> Iterator[Doubt]:
             yield Doubt("unknown", f"{seen.said_by} does not show how many connections passed {seen.name}")
     elif seen.connections != claimed:
         yield Doubt(
-            "invalid", f"{seen.connections} connections passed {seen.name}, the client made {claimed}"
+            "invalid",
+            f"{counted(seen.connections, 'connection')} passed {seen.name}, the client made {claimed}",
         )
 
 
@@ -201,7 +203,8 @@ def crossed(trial: Complete) -> Iterator[Doubt]:
     made = trial.done.lifetime.connections
     if capture.connections != made:
         yield Doubt(
-            "invalid", f"{capture.connections} connections went through the tap, where the client made {made}"
+            "invalid",
+            f"{counted(capture.connections, 'connection')} went through the tap, the client made {made}",
         )
     if job is not None:
         yield from _spoken(job, capture)
@@ -212,8 +215,8 @@ def crossed(trial: Complete) -> Iterator[Doubt]:
     if capture.encrypted != expected:
         yield Doubt(
             "invalid",
-            f"{capture.encrypted} of {capture.connections} connections were encrypted where they crossed the "
-            f"wire, and {expected or 'none'} must be",
+            f"{capture.encrypted} of {counted(capture.connections, 'connection')} "
+            f"{was(capture.encrypted)} encrypted on the wire, and {expected or 'none'} must be",
         )
     versions = Counter(seen.tls.version for seen in capture.conversations if seen.tls is not None)
     for version, count in versions.items():
@@ -225,16 +228,18 @@ def _spoken(job: Job, capture: Capture) -> Iterator[Doubt]:
     """The protocol is the server's, TLS begins as the job has it, and all that follows is within it."""
     for spoken, count in Counter(one.spoken for one in capture.conversations).items():
         if spoken not in {None, job.server.kind}:
-            yield Doubt("invalid", f"{count} connections spoke the protocol of {spoken} on the wire")
+            yield Doubt(
+                "invalid", f"{counted(count, 'connection')} spoke the protocol of {spoken} on the wire"
+            )
     direct = isinstance(job.server, PostgreSqlServer) and job.server.ssl_negotiation == "direct"
     others = sum(one.tls is not None and one.is_direct != direct for one in capture.conversations)
     if others:
         how = "after a question to the server" if direct else "at once"
-        yield Doubt("invalid", f"{others} of the handshakes on the wire were begun {how}")
+        yield Doubt("invalid", f"{others} of the handshakes on the wire {was(others)} begun {how}")
     early = sum(one.before_hello_bytes for one in capture.conversations)
     if early:
         yield Doubt(
             "invalid",
-            f"the server sent {early} bytes in the clear after it agreed to TLS, before the ClientHello; a "
-            "client must not take them (CVE-2021-23222)",
+            f"the server sent {counted(early, 'byte')} in the clear after it agreed to TLS, before the "
+            "ClientHello; a client must not take them (CVE-2021-23222)",
         )

@@ -10,6 +10,7 @@ from tlstax.contract import Workload
 from tlstax.records.server_counts import WORDS, Count
 from tlstax.study import workloads
 from tlstax.study.factors import CaseLevels
+from tlstax.support.text import counted
 
 RAN_DRY = "the table ran dry"
 """Of a workload that deletes more rows than there are: more rows would do."""
@@ -75,15 +76,16 @@ def rows_changed(trial: Complete) -> Iterator[Doubt]:
     exact = bool(in_window) and not trial.evidence.guest and not _is_put_back_between(trial)
     for change, each in _changes(trial.case, job.workload).items():
         kind, wanted = _KINDS[change], each * trial.evidence.watched_operations
-        counted = trial.server.counting.of(delta, kind.at_server)
-        if counted is None:
+        seen = trial.server.counting.of(delta, kind.at_server)
+        if seen is None:
             yield Doubt("unknown", f"the server does not count {WORDS[kind.at_server]}")
-        elif counted < wanted:
-            yield Doubt("invalid", f"of {wanted:,} {kind.statements} {wanted - counted:,} {kind.missed}")
-        elif exact and counted > each * (trial.evidence.watched_operations + failed):
+        elif seen < wanted:
+            yield Doubt("invalid", f"of {wanted:,} {kind.statements} {wanted - seen:,} {kind.missed}")
+        elif exact and seen > each * (trial.evidence.watched_operations + failed):
             yield Doubt(
                 "invalid",
-                f"the server counted {counted:,} rows {change}, where the client claims {wanted:,}",
+                f"the server counted {counted(seen, 'row', ',')} {change}, where the client claims "
+                f"{wanted:,}",
             )
 
 

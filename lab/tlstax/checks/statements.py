@@ -9,13 +9,14 @@ from typing import Final, NamedTuple
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.rows_changed import Written
 from tlstax.contract import Workload
-from tlstax.records.server_counts import LOGIN_TRANSACTIONS, WORDS, Count
+from tlstax.records.server_counts import LOGIN_TRANSACTIONS, WORDS, Count, in_words
 from tlstax.study import workloads
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT
 from tlstax.study.tls_levels import POOLS
 from tlstax.study.workloads import verb as verb_of
+from tlstax.support.text import counted
 
 SELECTS: Final[Count] = "selects"
 EXECUTIONS: Final[Count] = "prepared_executions"
@@ -134,7 +135,7 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
         if counted < claimed or (counted > most and not others):
             yield Doubt(
                 "invalid",
-                f"the server ran {counted} {what} in the window ({counting.name(count)}), "
+                f"the server ran {in_words(counted, what)} in the window ({counting.name(count)}), "
                 f"the client says {claimed}",
             )
 
@@ -145,19 +146,19 @@ def transactions_counted(trial: Complete) -> Iterator[Doubt]:
     It may have counted the rest of what a connection did only at its end: the client's whole life is what
     holds, with the warm-up in it. Where clients took turns on connections that they kept, `together` has it.
     """
-    job, counted = trial.evidence.job, trial.server.counted("transactions")
-    if job is None or counted is None or not _is_held_to_transactions(trial) or takes_turns_on_kept(trial):
+    job, committed = trial.evidence.job, trial.server.counted("transactions")
+    if job is None or committed is None or not _is_held_to_transactions(trial) or takes_turns_on_kept(trial):
         return
     each = workloads.transactions_each(job.workload)
     operations = trial.evidence.watched_operations
     logins = 0 if trial.case.path in POOLS else trial.alone.connections
     claimed = each * operations + LOGIN_TRANSACTIONS * logins
-    if counted < claimed:
+    if committed < claimed:
         yield Doubt(
             "invalid",
-            f"the server committed {counted} transactions ({trial.server.counting.name('transactions')}), "
-            f"fewer than the {claimed} of the client's {operations} operations and "
-            f"{logins} logins",
+            f"the server committed {counted(committed, 'transaction')} "
+            f"({trial.server.counting.name('transactions')}), fewer than the {claimed} "
+            f"of the client's {counted(operations, 'operation')} and {counted(logins, 'login')}",
         )
 
 
@@ -170,7 +171,8 @@ def slices_add_up(trial: Complete) -> Iterator[Doubt]:
     if trial.done.operations != claimed:
         yield Doubt(
             "invalid",
-            f"the client's result has {trial.done.operations} operations, and its slices have {claimed}",
+            f"the client's result has {counted(trial.done.operations, 'operation')}, "
+            f"and its slices have {claimed}",
         )
 
 

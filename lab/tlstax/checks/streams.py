@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.study.client_kinds import kind_of
+from tlstax.support.text import counted, was
 
 MOST_APART = {"base backup": 0.01}
 """By how much copies may differ in length, in parts of it: a running server's files are what they are, and
@@ -34,7 +35,9 @@ def whole(trial: Complete) -> Iterator[Doubt]:
     first, *others = streamed.written
     if len(others) != trial.done.operations:
         yield Doubt(
-            "invalid", f"the length of {len(others)} copies is known, and {trial.done.operations} were made"
+            "invalid",
+            f"the length of {counted(len(others), 'copy')} is known, and {trial.done.operations} "
+            f"{was(trial.done.operations)} made",
         )
     apart = MOST_APART.get(copied, 0.0) * first + BESIDE_BYTES
     for length in others:

@@ -14,11 +14,12 @@ from typing import Final
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import cache_hits, handshakes_at_server
 from tlstax.contract import Counts
-from tlstax.records.server_counts import WORDS, Count
+from tlstax.records.server_counts import WORDS, Count, in_words
 from tlstax.study import tls_levels
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, UNSET
+from tlstax.support.text import counted, was
 
 OF_CONNECTIONS: Final[tuple[Count, ...]] = ("connections", "handshakes", "session_lookups")
 """What a server counts of connections."""
@@ -48,7 +49,7 @@ def together(trial: Complete) -> Iterator[Doubt]:
             return
         yield Doubt(
             "invalid",
-            f"while {seen.clients} clients took turns the server counted {counted} {WORDS[count]} "
+            f"while {seen.clients} clients took turns the server counted {in_words(counted, WORDS[count])} "
             f"({counting.name(count)}), the clients {least}",
         )
 
@@ -104,13 +105,15 @@ def began_together(trial: Complete) -> Iterator[Doubt]:
     if job is not None and connections != job.connections:
         yield Doubt(
             "invalid",
-            f"{connections} connections were given to the load machines, where {job.connections} are wanted",
+            f"{counted(connections, 'connection')} {was(connections)} given to the load machines, where "
+            f"{job.connections} are wanted",
         )
     operations = sum(part.operations for part in load.parts)
     if operations != trial.done.operations:
         yield Doubt(
             "invalid",
-            f"the load machines finished {operations} operations, all together {trial.done.operations}",
+            f"the load machines finished {counted(operations, 'operation')}, all together "
+            f"{trial.done.operations}",
         )
     if load.apart > MOST_APART * load.slices:
         yield Doubt(

@@ -10,12 +10,13 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.handshakes import missed
 from tlstax.checks.server_errors import sqlstate_number
 from tlstax.contract import Counts, ErrorCount, Handshakes, PostgreSqlServer, TlsView
-from tlstax.records.server_counts import WORDS, Count
+from tlstax.records.server_counts import WORDS, Count, in_words
 from tlstax.study import tls_levels, workloads
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, DIRECT_TLS, GROUP_LISTS, GROUPS, UNSET
 from tlstax.study.product import product_of
+from tlstax.support.text import counted, was
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3", DIRECT_TLS: "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -60,9 +61,15 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
                 yield Doubt("invalid", f"the client negotiated {ours} where the server says {theirs}")
     for handshakes in trial.done.lifetime.handshakes:
         if wanted == "off":
-            yield Doubt("invalid", f"{handshakes.count} TLS handshakes were made where there must be none")
+            yield Doubt(
+                "invalid",
+                f"{counted(handshakes.count, 'TLS handshake')} {was(handshakes.count)} made where there must "
+                "be none",
+            )
         elif handshakes.version != _VERSION_NAMES.get(wanted, handshakes.version):
-            yield Doubt("invalid", f"{handshakes.count} handshakes negotiated {handshakes.version}")
+            yield Doubt(
+                "invalid", f"{counted(handshakes.count, 'handshake')} negotiated {handshakes.version}"
+            )
 
 
 def _not_asked(trial: Complete) -> Iterator[Doubt]:
@@ -123,13 +130,14 @@ def key_exchange(trial: Complete) -> Iterator[Doubt]:
         if handshakes.group not in {wanted, None}:
             first = ", the first that was offered" if is_list else ""
             yield Doubt(
-                "invalid", f"{handshakes.count} handshakes used {handshakes.group}, not {wanted}{first}"
+                "invalid",
+                f"{counted(handshakes.count, 'handshake')} used {handshakes.group}, not {wanted}{first}",
             )
         elif is_list and handshakes.group and handshakes.hello_retry:
             yield Doubt(
                 "invalid",
-                f"{handshakes.count} handshakes met a HelloRetryRequest, though they took {wanted}, "
-                "for which the client had sent its key share",
+                f"{counted(handshakes.count, 'handshake')} met a HelloRetryRequest, though {wanted} was "
+                "taken, for which the client had sent its key share",
             )
 
 
@@ -141,7 +149,8 @@ def cipher(trial: Complete) -> Iterator[Doubt]:
     for handshakes in trial.done.lifetime.handshakes:
         if handshakes.cipher != wanted:
             yield Doubt(
-                "invalid", f"{handshakes.count} handshakes agreed on {handshakes.cipher}, not {wanted}"
+                "invalid",
+                f"{counted(handshakes.count, 'handshake')} agreed on {handshakes.cipher}, not {wanted}",
             )
     for seen in trial.ready.negotiated:
         if seen.client is not None and registered_suite(seen.client.cipher) != wanted:
@@ -153,11 +162,16 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
     resumed = _count(trial.done.lifetime.handshakes, resumed=True)
     if not trial.case.resumes:
         if resumed:
-            yield Doubt("invalid", f"{resumed} handshakes were resumed where none may be")
+            yield Doubt(
+                "invalid", f"{counted(resumed, 'handshake')} {was(resumed)} resumed where none may be"
+            )
         return
     full_in_window = _count(trial.done.window.handshakes, resumed=False)
     if full_in_window:
-        yield Doubt("invalid", f"{full_in_window} measured handshakes were full, not resumed")
+        yield Doubt(
+            "invalid",
+            f"{counted(full_in_window, 'measured handshake')} {was(full_in_window)} full, not resumed",
+        )
     for seen in trial.ready.negotiated:
         server = seen.server if tls_levels.is_of_client(trial.case) else None
         for side, view in (("client", seen.client), ("server", server)):
@@ -169,7 +183,9 @@ def connected(trial: Complete) -> Iterator[Doubt]:
     """As many connections were opened as are to work, or more; `server_counts` has the server's count."""
     opened, wanted = trial.done.lifetime.connections, trial.case.connections
     if opened < wanted:
-        yield Doubt("invalid", f"the client opened {opened} connections, where {wanted} are to work")
+        yield Doubt(
+            "invalid", f"the client opened {counted(opened, 'connection')}, where {wanted} are to work"
+        )
 
 
 def server_counts(trial: Complete) -> Iterator[Doubt]:
@@ -239,8 +255,8 @@ def _counted_otherwise(trial: Complete, count: Count, claimed: int) -> Iterator[
     elif trial.evidence.guest and counted > claimed:
         yield Doubt("note", "others used the server during the trial")
     else:
-        what = f"{WORDS[count]} ({counting.name(count)})"
-        yield Doubt("invalid", f"the server counted {counted} {what}, the client {claimed}")
+        seen = f"{in_words(counted, WORDS[count])} ({counting.name(count)})"
+        yield Doubt("invalid", f"the server counted {seen}, the client {claimed}")
 
 
 def handshakes_at_server(case: CaseLevels, made: Counts) -> int:
@@ -262,9 +278,12 @@ def logins(trial: Complete) -> Iterator[Doubt]:
     yield from _other_methods(trial)
     for way, count in trial.done.window.authentications.items():
         if way == "full_tls" and tls_levels.asks_for_passwords(trial.case):
-            yield Doubt("note", f"the path asked {count} clients for their password in full, over their TLS")
+            yield Doubt(
+                "note",
+                f"the path asked {counted(count, 'client')} for the password in full, over TLS",
+            )
         elif way in SLOW_LOGINS:
-            yield Doubt("invalid", f"{count} measured logins took the slow path ({way})")
+            yield Doubt("invalid", f"{counted(count, 'measured login')} took the slow path ({way})")
 
 
 def _other_methods(trial: Complete) -> Iterator[Doubt]:
@@ -277,7 +296,10 @@ def _other_methods(trial: Complete) -> Iterator[Doubt]:
         wanted = ("scram-sha-256-plus", "scram-sha-256") if trial.case.is_encrypted else ("scram-sha-256",)
     for way, count in trial.done.lifetime.authentications.items():
         if wanted and way not in wanted:
-            yield Doubt("invalid", f"{count} logins were by {way}, where they are to be by {wanted[0]}")
+            yield Doubt(
+                "invalid",
+                f"{counted(count, 'login')} {was(count)} by {way}, where all are to be by {wanted[0]}",
+            )
 
 
 def begun(trial: Complete) -> Iterator[Doubt]:
@@ -295,10 +317,11 @@ def begun(trial: Complete) -> Iterator[Doubt]:
     told = trial.evidence.claim is None and job.server.ssl_negotiation == "direct"
     at_once = trial.case.tls == DIRECT_TLS or told
     if at_once and asked:
-        yield Doubt("invalid", f"{asked} connections asked for TLS, where it was to begin at once")
+        yield Doubt("invalid", f"{counted(asked, 'connection')} asked for TLS, where it was to begin at once")
     elif not at_once and asked < made.times:
         yield Doubt(
-            "invalid", f"{made.times - asked} connections did not ask for TLS, where it was to be asked for"
+            "invalid",
+            f"{counted(made.times - asked, 'connection')} did not ask for TLS, where it was to be asked for",
         )
 
 
@@ -313,11 +336,13 @@ def work(trial: Complete) -> Iterator[Doubt]:
         kinds = ", ".join(
             sorted({_words(error, trial) for error in done.errors if error.code not in CONFLICTS})
         )
-        yield Doubt("invalid", f"{failed} of {failed + done.operations} operations failed ({kinds})")
+        yield Doubt(
+            "invalid", f"{failed} of {counted(failed + done.operations, 'operation')} failed ({kinds})"
+        )
     elif failed:
-        yield Doubt("note", f"{failed} operations failed")
+        yield Doubt("note", f"{counted(failed, 'operation')} failed")
     if met:
-        yield Doubt("note", f"the server rolled back {met} operations that conflicted with others")
+        yield Doubt("note", f"the server rolled back {counted(met, 'operation')} that conflicted with others")
     if done.skipped:
         yield Doubt("note", NOT_STARTED)
     if trial.evidence.row_mismatches:

@@ -12,6 +12,7 @@ from tlstax.records.trial import Trial
 from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.support.grouping import grouped
+from tlstax.support.text import counted
 
 OWN_CONNECTIONS = 3
 """The laboratory's: one that holds the lock, one that asks, and one that logs in before a plaintext trial, or
@@ -134,7 +135,7 @@ class Room:
         """For example "151 connections, 3 of them in use"."""
         if self.is_the_accounts and self.of_account is not None:
             return f"{self.of_account} for this account, {self.by_account} of them in use"
-        return f"{self.max_connections} connections, {self.in_use} of them in use"
+        return f"{counted(self.max_connections, 'connection')}, {self.in_use} of them in use"
 
 
 OPERATIONS_IN_SLICE, OPERATIONS_EACH, LONGEST_SLICE_S = 20, 5, 0.1

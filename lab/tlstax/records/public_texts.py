@@ -28,10 +28,11 @@ from types import UnionType
 from typing import Any, TypeVar
 
 from tlstax.contract import Frozen
+from tlstax.records.server_counts import WORDS, in_words
 from tlstax.study import factors, level_names, workloads
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.server_abilities import CATALOGUED
-from tlstax.support.text import natural
+from tlstax.support.text import counted, natural
 
 Rule = Callable[[str], str | None]
 """What stays of a text: itself, another one, or None for nothing."""
@@ -251,9 +252,21 @@ def is_number(word: str) -> bool:
     return _NUMBER.fullmatch(word) is not None or word in _UNIT
 
 
+_COUNTED = re.compile(r"""counted\([^\n]*?["']([A-Za-z -]+)["']""")
+
+
+@cache
+def _counted_words(*rooms: str) -> frozenset[str]:
+    """The words behind a number in our sentences (`counted`, `was`, `in_words`), for one and for many."""
+    things = {thing for room in rooms for source in _texts(room) for thing in _COUNTED.findall(source)}
+    said = [counted(number, thing) for thing in things for number in (1, 2)]
+    said += [in_words(number, many) for many in WORDS.values() for number in (1, 2)]
+    return frozenset({"was", "were", *(word for one in said for word in one.split()[1:])})
+
+
 def _kept(value: str, rooms: Sequence[str], is_public: IsPublic, depth: int) -> str:
-    words = [word.strip(_AROUND) for word in value.split()]
-    if all(not word or is_number(word) or is_public(word) for word in words):
+    words, ours = [word.strip(_AROUND) for word in value.split()], _counted_words(*rooms)
+    if all(not word or is_number(word) or is_public(word) or word in ours for word in words):
         return value
     return (_ours(value, rooms, is_public, depth - 1) if depth else None) or LEFT_OUT
 

@@ -7,6 +7,7 @@ Another proof must then take its place.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
@@ -45,6 +46,15 @@ WORDS: Final[Mapping[Count, str]] = {
     "rows_deleted": "rows deleted",
     "transactions": "committed transactions",
 }
+
+_MANY = re.compile("(connection|handshake|look-up|statement|execution|row|transaction)s")
+
+
+def in_words(number: int, many: str) -> str:
+    """A number of what is counted, which `many` are the words for: "1 TLS handshake", "2 rows inserted"."""
+    words = _MANY.sub(r"\1", many, count=1) if number == 1 else many
+    return f"{number} {words}"
+
 
 MISSED_SHARE = 100
 """A loose counter may miss one of these: far more than it does, far fewer than a wrong treatment would."""

@@ -397,7 +397,7 @@ def _climb(run: Series, at: Sequence[CaseLevels], outcome: str, place: int) -> L
         if logs and LADDER in levels:
             value = stats.interval(list(logs.values()), run.study.confidence)
             told = figures.quantity(value.point, OUTCOMES[outcome].unit)
-            said = f"{label}, {levels[LADDER]} connections: {told}"
+            said = f"{label}, {counted(int(levels[LADDER]), 'connection')}: {told}"
             steps.append(Point(float(levels[LADDER]), value.point, said, *value.ends))
     return Line(level_style(label, place, shape=0), tuple(sorted(steps, key=lambda step: step.x)))
 

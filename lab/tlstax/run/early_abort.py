@@ -23,6 +23,7 @@ from tlstax.study import Study
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.labels import full_label
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.text import counted, was
 
 SAME_MISTAKE = frozenset(
     {"access_denied", "certificate", "no_tls", "no_compression", "bad_job", "tls_library"}
@@ -129,7 +130,8 @@ def _fault(records: Sequence[TrialRecord], study: Study) -> TlstaxError:
     fault = UserMistake if cause.is_the_users else MachineFault
     others = "" if alike == len(failed) else f", {alike:,} of them"
     return fault(
-        f"nothing could be compared: {len(failed):,} of {len(records):,} trials were not valid{others} "
+        f"nothing could be compared: {len(failed):,} of {counted(len(records), 'trial', ',')} "
+        f"{was(len(failed))} not valid{others} "
         f"because of this ({full_label(record.trial.case, study)}): {cause.reason}",
         remedy=_remedy(cause, record),
     )

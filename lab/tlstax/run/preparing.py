@@ -40,7 +40,7 @@ from tlstax.study.needs import data_needs, has_one_thread, server_choices
 from tlstax.study.product import DEFAULT, ProductName
 from tlstax.support.errors import UserMistake
 from tlstax.support.here import text_of
-from tlstax.support.text import natural
+from tlstax.support.text import counted, natural
 
 if TYPE_CHECKING:
     from tlstax.run.external import ExternalRequest
@@ -93,8 +93,8 @@ def check_room(  # noqa: PLR0913 (what is asked, then of which server)
     for limit in limits:
         if limit.most < needed:
             raise UserMistake(
-                f"{asked} needs a server that accepts {needed} connections, and {limit.what} allows "
-                f"{max(0, limit.most)} here",
+                f"{asked} needs a server that accepts {counted(needed, 'connection')}, and {limit.what} "
+                f"allows {max(0, limit.most)} here",
                 remedy=f"ask for fewer, or {limit.remedy}",
             )
 
@@ -266,7 +266,7 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
         check_external(study, asked.servers)
     if asked is None or asked.ours(study):
         split_as_asked(request.cpus)
-        asked_for = f"a run with {needs.connections} connections at once"
+        asked_for = f"a run with {counted(needs.connections, 'connection')} at once"
         private = {case.server for case in study.included()} - ({*asked.servers} if asked else set())
         for product in sorted(set(map(study.product_at, private))):
             pooled = _all_pooled(study)

@@ -21,6 +21,7 @@ from tlstax.contract.frozen import Frozen
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.store.schema import MOST_BYTES, check_json
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import counted
 
 SUFFIX = ".tlstax"
 
@@ -142,7 +143,7 @@ def unpacked(path: Path, content: bytes) -> tuple[PackedRun, StoredRun]:
             remedy="open it with the version that packed it",
         ) from fault
     if len(trials) != first.trials:
-        raise _no_pack(path, f"it has {len(trials)} of {first.trials} trials")
+        raise _no_pack(path, f"it has {len(trials)} of {counted(first.trials, 'trial')}")
     if len({own.trial.place for own in trials}) != len(trials):
         raise _no_pack(path, "it has two trials at one place")
     return first, StoredRun(

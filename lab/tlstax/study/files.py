@@ -43,7 +43,7 @@ from tlstax.study.workloads.user_defined import (
 from tlstax.support.credentials import called
 from tlstax.support.errors import UserMistake
 from tlstax.support.plain_words import place_in_toml, plain, reason
-from tlstax.support.text import closest
+from tlstax.support.text import closest, counted
 
 Wanted = Mapping[str, Choice]
 
@@ -157,7 +157,7 @@ def _check_processor_table(table: ProcessorTable, where: str) -> None:
         for place, row in enumerate(rows):
             if len(row) != len(PROCESSOR_COLUMNS):
                 raise UserMistake(
-                    f"{where}: row {place + 1} of {name!r} has {len(row)} values, and takes "
+                    f"{where}: row {place + 1} of {name!r} has {counted(len(row), 'value')}, and takes "
                     f"{len(PROCESSOR_COLUMNS)}: {listed(PROCESSOR_COLUMNS)}"
                 )
     for claim in table.claims:

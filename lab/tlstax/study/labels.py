@@ -170,7 +170,7 @@ def _words_of(name: str, level: Level) -> str:
 
 def schedule_label(schedule: OpenLoop) -> str:
     """The load of an open loop: "5,000 operations a second"."""
-    return f"{schedule.rate_per_s:,.10g} operations a second"
+    return f"{counted(schedule.rate_per_s, 'operation', ',.10g')} a second"
 
 
 def finding_levels(case: Case) -> dict[str, Level]:

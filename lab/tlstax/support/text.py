@@ -26,9 +26,17 @@ def with_commas(*parts: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def counted(number: float | str, thing: str) -> str:
-    """A number of things: "1 block", "3 blocks"."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+def counted(number: float | str, thing: str, spec: str = "") -> str:
+    """A number of things, written by `spec`: "1 block", "3 copies", and by "," "1,000 blocks"."""
+    if number == 1:
+        return f"{number:{spec}} {thing}"
+    is_copy = thing[-1] == "y" and thing[-2] not in "aeiou"
+    return f"{number:{spec}} {thing[:-1]}ies" if is_copy else f"{number:{spec}} {thing}s"
+
+
+def was(number: float) -> str:
+    """The verb behind a number of things: "1 block was", "3 blocks were"."""
+    return "was" if number == 1 else "were"
 
 
 def duration(seconds: float) -> str:

@@ -21,7 +21,7 @@ from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.study.level_names import UNIX_SOCKET
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted
+from tlstax.support.text import counted, was
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
 from tlstax.topics.core.section import Block, Dump, Folded, Heading, Items, OnPage, Roomy, Section, Words
@@ -198,8 +198,8 @@ def _first_bytes(record: TrialRecord, capture: Capture, study: Study) -> FirstBy
 def _says(capture: Capture, frames: Sequence[Frame]) -> str:
     """What can be read of it, in a sentence."""
     if 0 < capture.encrypted < capture.connections:
-        some = counted(capture.encrypted, "connection")
-        return f"only {some} of {capture.connections} were encrypted where they crossed the wire"
+        every = counted(capture.connections, "connection")
+        return f"only {capture.encrypted} of {every} {was(capture.encrypted)} encrypted on the wire"
     if not frames:
         return "nothing crossed the wire after the login"
     if capture.encrypted:
@@ -305,8 +305,8 @@ def _facts(case: FirstBytes, told: Told) -> Iterator[str]:
         yield "TLS was begun at once, without a question to the server"
     numbers = {row.outcome: row.value for row in told.rows if row.case == case.case}
     if numbers.get(RETRIED):
-        asked = f"{numbers[RETRIED]:.0f} of {numbers[HANDSHAKES]:.0f}"
-        yield f"The server asked for a second ClientHello in {asked} handshakes"
+        every = counted(round(numbers[HANDSHAKES] or 0), "handshake")
+        yield f"The server asked for a second ClientHello in {numbers[RETRIED]:.0f} of {every}"
     if case.login:
         yield f"Read until the login's end: {', '.join(case.login)}"
     read = groupby(f"{seen.command} {seen.text}".strip() for seen in case.statements)

@@ -47,7 +47,7 @@ from tlstax.study.level_names import (
 from tlstax.study.product import product_of
 from tlstax.study.tls_levels import group_name
 from tlstax.support.grouping import grouped
-from tlstax.support.text import enumerated, with_commas
+from tlstax.support.text import counted, enumerated, with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Block, Items, OnPage, Roomy, Section
@@ -314,7 +314,7 @@ def _place(levels: CaseLevels, study: Study) -> str:
     return with_commas(
         subject_label(shared, study),
         mode_label(shared.only(*study.varied)),
-        f"{shared[LADDER]} connections" if LADDER in study.varied else "",
+        counted(int(shared[LADDER]), "connection") if LADDER in study.varied else "",
     )
 
 

@@ -21,6 +21,7 @@ from tlstax.study import Case, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
+from tlstax.support.text import counted
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import TRIALS, Column
 from tlstax.topics.core.section import Folded, OnPage, Roomy, Section, Words
@@ -342,7 +343,7 @@ def explained_sections(told: Told) -> Iterator[Section]:
             for row in changes[:CHANGES_SHOWN]
         ]
         left = len(changes) - len(lines)
-        note = (f"{left} more functions; --json has all of them.",) if left else ()
+        note = (f"{counted(left, 'more function')}; --json has all.",) if left else ()
         table = Table("Functions that take more or fewer", heads, lines, note, of="function", literal=True)
         blocks = table if changes else Words("No function takes more or fewer.")
         yield Section((Words(told.title, aside=True), blocks), f"{capitalised(sentence)}.")

@@ -22,6 +22,7 @@ from tlstax.study import Published, within
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import NO_FAULT
 from tlstax.support.grouping import grouped
+from tlstax.support.text import counted
 from tlstax.topics.core import columns, figures
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Section
@@ -97,7 +98,7 @@ def _comparable(figure: Published, value: Interval | None, machine: Machine) -> 
     if value is None:
         return "what stands in for it was not measured in this run"
     shared = len(machine.server_cpus) or machine.cores
-    here = f"here the server has {shared} of {machine.cores} processors"
+    here = f"here the server has {shared} of {counted(machine.cores, 'processor')}"
     there = f"there: {figure.conditions}; " if figure.conditions else ""
     note = f"; {figure.note}" if figure.note else ""
     return f"{there}{here}, so compare ratios rather than absolute figures{note}"

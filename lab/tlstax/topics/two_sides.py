@@ -27,6 +27,7 @@ from tlstax.study.labels import group_label, label_levels
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.two_sides import INSTANCE, OF_A, OF_B
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import counted
 from tlstax.topics.core import figures, outcome_names
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Pairs, Section, Words
@@ -206,7 +207,7 @@ def _table(own: Sequence[Row], *, has_twins: bool) -> Table:
         ),
     ]
     heads = tuple(outcome_names.title(row.outcome) for row in sides)
-    return Table(f"{own[0].label}, {own[0].blocks} blocks", heads, table, (), of="side")
+    return Table(f"{own[0].label}, {counted(own[0].blocks or 0, 'block')}", heads, table, (), of="side")
 
 
 COLUMNS = (Column(SIDE, "TEXT", "A or B, of a figure that is of one side alone"),)

@@ -51,7 +51,7 @@ def test_every_connection_must_have_gone_through_the_tap() -> None:
     record = record_of("off")
     made = capture_of(record).connections
     assert doubts(crossed, seen(record, connections=made - 1)) == [
-        ("invalid", f"{made - 1} connections went through the tap, where the client made {made}")
+        ("invalid", f"{made - 1} connections went through the tap, the client made {made}")
     ]
 
 
@@ -61,13 +61,12 @@ def test_every_connection_must_be_encrypted_or_none() -> None:
     assert doubts(crossed, seen(record, encrypted=made - 1)) == [
         (
             "invalid",
-            f"{made - 1} of {made} connections were encrypted where they "
-            f"crossed the wire, and {made} must be",
+            f"{made - 1} of {made} connections were encrypted on the wire, and {made} must be",
         )
     ]
     plain = record_of("off")
     made = capture_of(plain).connections
-    said = f"1 of {made} connections were encrypted where they crossed the wire, and none must be"
+    said = f"1 of {made} connections was encrypted on the wire, and none must be"
     assert doubts(crossed, seen(plain, encrypted=1)) == [("invalid", said)]
     nameless = {name: level for name, level in PLAIN.levels.items() if name != "tls"}
     assert doubts(crossed, seen(plain, encrypted=1), nameless) == [("invalid", said)], "no level is plaintext"
@@ -106,7 +105,7 @@ def of_postgres(record: TrialRecord, *, direct: bool = False, **changes: object)
 
 def test_what_is_spoken_must_be_the_servers_protocol() -> None:
     assert doubts(crossed, of_postgres(record_of("off"))) == []
-    said = [("invalid", "1 connections spoke the protocol of mysql on the wire")]
+    said = [("invalid", "1 connection spoke the protocol of mysql on the wire")]
     assert doubts(crossed, of_postgres(record_of("off"), spoken="mysql")) == said
 
 
@@ -128,7 +127,7 @@ def test_a_connection_of_which_nothing_was_read_speaks_no_other_protocol() -> No
 def test_tls_must_begin_as_the_job_has_it() -> None:
     for direct, how in ((True, "after a question to the server"), (False, "at once")):
         assert doubts(crossed, of_postgres(record_of("1.3"), direct=direct)) == []
-        said = [("invalid", f"1 of the handshakes on the wire were begun {how}")]
+        said = [("invalid", f"1 of the handshakes on the wire was begun {how}")]
         assert doubts(crossed, of_postgres(record_of("1.3"), direct=direct, is_direct=not direct)) == said
 
 

@@ -114,7 +114,7 @@ def test_no_work_or_many_errors_are_invalid_few_errors_a_note() -> None:
     assert "no operation was finished" in reasons(with_done(record_of(PLAIN), operations=0))
     assert "(timeout 2013)" in reasons(with_errors(record_of(PLAIN), "timeout", 400))
     few = judge(with_errors(record_of(PLAIN), "timeout", 1))
-    assert (few.value, few.notes) == ("valid", ("1 operations failed",))
+    assert (few.value, few.notes) == ("valid", ("1 operation failed",))
 
 
 def test_work_that_was_never_started_is_a_note() -> None:
@@ -177,7 +177,7 @@ def test_of_a_list_of_groups_the_first_must_be_used_without_a_second_hello() -> 
     listed = Case(levels={**FULL.levels, "group": "P-256-first"}, role="treatment")
     record = claiming(record_of(FULL), listed)
     assert judge(shaking_hands(record, hello_retry=False)).value == "valid"
-    assert "though they took secp256r1, for which the client had sent its key share" in reasons(record)
+    assert "though secp256r1 was taken, for which the client had sent its key share" in reasons(record)
     other = shaking_hands(record, hello_retry=False, group="x25519")
     assert "handshakes used x25519, not secp256r1, the first that was offered" in reasons(other)
 

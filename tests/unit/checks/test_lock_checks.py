@@ -35,7 +35,7 @@ def test_none_at_all_is_a_count_of_a_server_that_accepted_the_connections() -> N
 def test_what_is_missing_is_found_out() -> None:
     assert judged(None) == [Doubt("unknown", "it is not known which locks the server took")]
     assert judged(counts(lost=3)) == [
-        Doubt("invalid", "3 calls that take locks found no room where they are counted")
+        Doubt("invalid", "3 calls for a lock found no room where they are counted")
     ]
     nothing = [
         Doubt("invalid", "no connection of the server took a lock that is counted, nor was one accepted")
@@ -46,7 +46,7 @@ def test_what_is_missing_is_found_out() -> None:
     assert judged(counts(sites=(), accepted=0)) == nothing
     (doubt,) = judged(counts(operations=1))
     assert doubt.weight == "invalid"
-    assert "counted over 1 operations" in doubt.reason
+    assert "counted over 1 operation" in doubt.reason
 
 
 def judged_beside(client: str, seen: LockCounts | None) -> list[Doubt]:

@@ -167,7 +167,7 @@ def test_a_log_proves_every_connection(tls: str) -> None:
     one = seen.model_copy(update={**other, "connections": 1})
     were = "not encrypted" if tls == "1.3" else "encrypted (TLSv1.3, X)"
     found_out = reasons(with_server(record, logged=(fewer, one)))
-    assert f"by the server's log 1 connections were {were}" in found_out
+    assert f"by the server's log 1 connection was {were}" in found_out
 
 
 @pytest.mark.parametrize("workload", ["reconnect", "point-select"])
@@ -251,7 +251,7 @@ def test_each_connection_is_held_to_how_tls_begins() -> None:
         ("invalid", "3 connections did not ask for TLS, where it was to be asked for")
     ]
     assert doubts(begun, with_begun(direct, asked=1)) == [
-        ("invalid", "1 connections asked for TLS, where it was to begin at once")
+        ("invalid", "1 connection asked for TLS, where it was to begin at once")
     ]
     assert doubts(begun, with_begun(direct, asked=None)) == []
     mute = [("invalid", "10 connections did not ask for TLS, where it was to be asked for")]
@@ -292,7 +292,7 @@ def test_logins_by_another_method_are_invalid(
     server = PostgreSqlServer.model_validate({"require_auth": asked})
     record = record.model_copy(update={"job": record.job.model_copy(update={"server": server})})
     lifetime = record.done.lifetime.model_copy(update={"authentications": {by: 8}})
-    said = [] if wanted is None else [("invalid", f"8 logins were by {by}, where they are to be by {wanted}")]
+    said = [] if wanted is None else [("invalid", f"8 logins were by {by}, where all are to be by {wanted}")]
     assert doubts(logins, with_done(record, lifetime=lifetime), {**record.trial.case.levels, **named}) == said
 
 

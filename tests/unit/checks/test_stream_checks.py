@@ -70,7 +70,7 @@ def test_a_running_servers_files_may_differ_a_little_and_not_by_much() -> None:
 
 def test_a_copy_that_is_not_told_of_is_none() -> None:
     ((weight, reason),) = said(trial(written=(LENGTH, LENGTH)))
-    assert (weight, reason) == ("invalid", "the length of 1 copies is known, and 2 were made")
+    assert (weight, reason) == ("invalid", "the length of 1 copy is known, and 2 were made")
 
 
 def test_a_program_that_tells_nothing_is_not_believed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.records.server_counts import COUNTS, WORDS, Count, counting_of
+from tlstax.records.server_counts import COUNTS, WORDS, Count, counting_of, in_words
 
 MYSQL = counting_of("9.7.4", "OpenSSL 3.5.5", {})
 MARIADB = counting_of("11.8.6-MariaDB-0+deb13u1", "OpenSSL 3.5.5", {})
@@ -70,3 +70,21 @@ def test_each_command_is_counted_once_by_its_name() -> None:
 
 def test_every_count_has_its_words() -> None:
     assert WORDS.keys() == set(COUNTS)
+
+
+def test_one_of_what_is_counted_is_said_as_one() -> None:
+    assert [in_words(1, many) for many in WORDS.values()] == [
+        "1 connection",
+        "1 TLS handshake",
+        "1 look-up of resumed sessions",
+        "1 SELECT statement",
+        "1 INSERT statement",
+        "1 UPDATE statement",
+        "1 DELETE statement",
+        "1 execution of prepared statements",
+        "1 row inserted",
+        "1 row updated",
+        "1 row deleted",
+        "1 committed transaction",
+    ]
+    assert in_words(2, WORDS["handshakes"]) == "2 TLS handshakes"

@@ -5,12 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tlstax.support.grouping import grouped
-from tlstax.support.text import as_ranges, counted, duration, enumerated, some_of, with_commas
+from tlstax.support.text import as_ranges, counted, duration, enumerated, some_of, was, with_commas
 
 
 @pytest.mark.parametrize(("number", "words"), [(0, "0 blocks"), (1, "1 block"), (2, "2 blocks")])
 def test_one_is_singular(number: int, words: str) -> None:
     assert counted(number, "block") == words
+
+
+def test_a_number_of_things_agrees_with_its_noun_and_its_verb() -> None:
+    assert [counted(number, "copy") for number in (1, 2)] == ["1 copy", "2 copies"]
+    assert [counted(number, "key") for number in (1, 2)] == ["1 key", "2 keys"]
+    assert [counted(number, "byte", ",") for number in (1, 1000)] == ["1 byte", "1,000 bytes"]
+    assert [was(number) for number in (0, 1, 2)] == ["were", "was", "were"]
 
 
 @pytest.mark.parametrize(

@@ -297,13 +297,13 @@ INFLATED = "these bytes are compressed and not encrypted: whoever inflates them 
             (SECRET,),
             (),
             1,
-            "only 1 connection of 4 were encrypted where they crossed the wire",
+            "only 1 of 4 connections was encrypted on the wire",
         ),
         (
             (COMMAND,),
             (),
             3,
-            "only 3 connections of 4 were encrypted where they crossed the wire",
+            "only 3 of 4 connections were encrypted on the wire",
         ),
     ],
 )

@@ -465,7 +465,7 @@ def test_no_variable_is_named_that_the_server_has_not() -> None:
 
 def test_few_statements_a_connection_come_first() -> None:
     paid = unneeded(default(RETRIED), watched=used(1.0))
-    assert paid[0].what == "clients make 12 connections a second, for 1 statements each"
+    assert paid[0].what == "clients make 12 connections a second, for 1 statement each"
     assert len(paid) == 2
 
 

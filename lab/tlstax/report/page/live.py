@@ -256,7 +256,7 @@ def _points(places: list[tuple[float, float]]) -> str:
 def _in_words(ratio: KnownRatio, history: list[Interval]) -> str:
     """What is drawn, for who does not see it."""
     first, now = history[0], history[-1]
-    known = f"{ratio.label}: {change_with_interval(now)} after {now.blocks} blocks"
+    known = f"{ratio.label}: {change_with_interval(now)} after {counted(now.blocks, 'block')}"
     widths = [percent(own.half_width) for own in (first, now) if own.half_width is not None]
     if len(history) < 2:
         return f"{known}, known to ±{widths[-1]}"

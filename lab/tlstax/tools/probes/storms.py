@@ -43,7 +43,7 @@ from tlstax.study.needs import DataNeeds
 from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.server_abilities import ServerAbilities, abilities_named, product_named
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
-from tlstax.support.text import duration
+from tlstax.support.text import counted, duration
 from tlstax.tools.probes.storm_search import (
     CONFIDENCE,
     FEWEST_TRIES,
@@ -459,7 +459,7 @@ class Tries:
 
     def words(self, load: int) -> str:
         """The load in words."""
-        return f"{load:,} connections at once"
+        return f"{counted(load, 'connection', ',')} at once"
 
     def per_s(self, done: Done) -> float:
         """How many connections a second came up."""
@@ -495,7 +495,9 @@ class Tries:
 
     def storm_per_s(self, kind: Kind, connections: int) -> float | None:
         """How many connections a second come up in one storm; None where it fails. Raises as `attempt`."""
-        done = self._unless_given_up(self._storm(kind, connections), f"{connections:,} connections at once")
+        done = self._unless_given_up(
+            self._storm(kind, connections), f"{counted(connections, 'connection', ',')} at once"
+        )
         return next(iter(storm_rates(done)), None) if done is not None else None
 
     def _are_up(self, done: Done, phase: str) -> bool:
@@ -572,7 +574,7 @@ class RateTries(Tries):
 
     def words(self, load: int) -> str:
         """The load in words."""
-        return f"{load:,} connections a second"
+        return f"{counted(load, 'connection', ',')} a second"
 
     def per_s(self, done: Done) -> float:
         """How many connections a second came up."""

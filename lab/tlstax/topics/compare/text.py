@@ -68,7 +68,8 @@ def _again(others: tuple[str, ...], *, unclear: bool) -> str:
     """By what it is known how far runs differ, and what would tell more."""
     if others:
         words = (
-            f"Intervals include how far runs of the same thing differ here: {len(others)} others are known"
+            "Intervals include how far runs of the same thing differ here: "
+            f"{counted(len(others), 'other')} {'is' if len(others) == 1 else 'are'} known"
         )
     else:
         words = (

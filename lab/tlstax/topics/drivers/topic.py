@@ -189,7 +189,8 @@ def _chart(told: Told) -> Iterator[Charts]:
                 own.number(ELAPSED) or 0.0,
                 own.value or 0.0,
                 f"{row.label}, after {own.number(ELAPSED) or 0.0:.1f} s: "
-                f"{figures.quantity(own.value or 0.0, 'us')} ({own.word(TRIALS)} trials)",
+                f"{figures.quantity(own.value or 0.0, 'us')} "
+                f"({counted(round(own.number(TRIALS) or 0), 'trial')})",
             )
             for own in by_case[row.case]
         ]

@@ -386,7 +386,8 @@ def _caveats(
     by_side = {row.word("side"): row for row in sampled}
     for side, row in by_side.items():
         if (row.value or 0) < FEW_SAMPLES:
-            yield f"{row.value:.0f} samples of the {side} only: small components are not known"
+            samples = counted(row.value or 0, "sample", ".0f")
+            yield f"{samples} of the {side} only: small components are not known"
     yield from (
         f"the {side} was not sampled, so that its part is missing" for side in SIDES if side not in by_side
     )

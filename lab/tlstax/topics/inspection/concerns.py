@@ -494,8 +494,8 @@ def _of_use(watched: Use | None, words: Words) -> Iterator[Concern]:
         if watched.tls_share == 0:
             costs = "none of them uses TLS, which would make each connection several times as costly"
         yield _costly(
-            f"clients make {watched.connects_per_s:.3g} connections a second, for {a_connection:.3g} "
-            f"{watched.asked} each",
+            f"clients make {watched.connects_per_s:.3g} connections a second, for "
+            f"{counted(a_connection, watched.asked.removesuffix('s'), '.3g')} each",
             costs,
             f"keep connections: a pool in the application, or {words.pool}",
         )

@@ -261,7 +261,7 @@ def outside(model: Calibrated, mix: Mix) -> Iterator[str]:
     sizes = [own.answer_bytes for own in model.mixes if own.compression == mix.compression]
     if not min(statements) <= mix.statements <= max(statements):
         known = f"{min(statements)} to {max(statements)} were measured"
-        yield f"{mix.statements} statements a connection, where {known}"
+        yield f"{counted(mix.statements, 'statement')} a connection, where {known}"
     if not min(sizes) <= mix.answer_bytes <= max(sizes):
         yield f"answers of {mix.answer_bytes:,} bytes, where {min(sizes):,} to {max(sizes):,} were measured"
 

@@ -7,6 +7,7 @@ from io import StringIO
 
 from tlstax.records.capture import Conversation, StatementSeen, Traffic
 from tlstax.report.formats.terminal import printed_sections
+from tlstax.tools.probes.drivers.probed import Cost, Way
 from tlstax.tools.probes.postgres_drivers.document import (
     Attack,
     Met,
@@ -100,6 +101,37 @@ def test_each_trick_has_its_cell() -> None:
         "at once": "–",
         "passed on": "TLS",
     }
+
+
+def costed(name: str, *, connect_ms: tuple[float, float], cpu_ms: tuple[float, float]) -> PostgresDriverRow:
+    """A driver whose connect takes this long, in the clear and over TLS, each known to half a millisecond."""
+
+    def cost(of_ms: float) -> Cost:
+        return Cost(
+            value=of_ms * 1e3, low=of_ms * 1e3 - 500, high=of_ms * 1e3 + 500, confidence=0.95, blocks=4
+        )
+
+    ways = (
+        Way(connect_us=cost(connect), connect_cpu_us=cost(cpu))
+        for connect, cpu in zip(connect_ms, cpu_ms, strict=True)
+    )
+    return driver(name, TAKES, **dict(zip(("plain", "encrypted"), ways, strict=True)))
+
+
+def test_a_driver_that_waits_for_a_delayed_acknowledgement_is_told() -> None:
+    waits = costed("waits", connect_ms=(5, 50), cpu_ms=(1.5, 3.5))
+    quick = costed("quick", connect_ms=(5, 9), cpu_ms=(1.5, 3.5))
+    computes = costed("computes", connect_ms=(5, 50), cpu_ms=(1.5, 40))
+    once = waits.model_copy(
+        update={
+            "name": "once",
+            "encrypted": Way(connect_us=Cost(value=5e4, low=None, high=None, confidence=0.95, blocks=1)),
+        }
+    )
+    told = " ".join(shown(quick, waits, computes, once, driver("unknown", TAKES)).split())
+    assert "With waits a connect over TLS takes 35 ms or more longer than in the clear" in told
+    assert "TCP_NODELAY" in told
+    assert "TCP_NODELAY" not in shown(quick, computes, once)
 
 
 def test_a_certificate_that_is_refused_ends_what_would_be_asked_behind_it() -> None:

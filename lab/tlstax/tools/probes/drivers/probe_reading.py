@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tlstax.contract import Frozen, TlsView
 from tlstax.records.capture import Conversation, Logged, TlsSeen
 from tlstax.study.driver_catalogue import Driver
-from tlstax.support.text import enumerated
+from tlstax.support.text import counted, enumerated
 from tlstax.tools.probes.drivers.probe_costs import DriverCosts
 from tlstax.tools.probes.drivers.probed import (
     INSERT,
@@ -89,7 +89,7 @@ def round_trips(one: Asked | None, three: Asked | None) -> RoundTrips:
     (fewer, *_), (more, *_) = turns
     per_statement, rest = divmod(more - fewer, THREE - ONE)
     if rest or per_statement < 0:
-        return RoundTrips(None, None, f"{fewer} turns with one statement, {more} with three")
+        return RoundTrips(None, None, f"{counted(fewer, 'turn')} with one statement, {more} with three")
     said = sent(three) if three else None
     per_statement += 1 if said is not None and said.commits else 0
     return RoundTrips(TCP_CONNECT + fewer - per_statement, per_statement)
@@ -149,7 +149,7 @@ def _tls(gathered: Gathered, verified_by: list[str], notes: list[str]) -> dict[s
     if shown.resumes and asked.sessions_taken_up >= asked.operations:
         verified_by.append("Ssl_session_cache_hits of the server")
     elif shown.resumes:
-        notes.append(f"the server counted {asked.sessions_taken_up} sessions that it took up")
+        notes.append(f"the server counted {counted(asked.sessions_taken_up, 'session')} that it took up")
     return known
 
 
@@ -404,7 +404,7 @@ def disagreement(asked: Asked) -> str:
     talks = asked.capture.conversations[-asked.operations :]
     logged = _own_connections(asked)
     if len(talks) != len(logged):
-        return f"the tap saw {len(talks)} connections, the log has {len(logged)}"
+        return f"the tap saw {counted(len(talks), 'connection')}, the log has {len(logged)}"
     for talk, lines in zip(talks, logged, strict=True):
         wire = [(one.command, _plain(one.text)) for one in talk.statements if one.command not in _UNLOGGED]
         log = [(_protocol(one), _plain(one.text) if _has_text(one) else "") for one in _commands(lines)]
@@ -413,7 +413,7 @@ def disagreement(asked: Asked) -> str:
             if one != other:
                 return f"the tap read {_words(one)} where the log has {_words(other)}"
         if len(wire) != len(log):
-            return f"the tap read {len(wire)} commands on a connection, the log has {len(log)}"
+            return f"the tap read {counted(len(wire), 'command')} on a connection, the log has {len(log)}"
     return ""
 
 

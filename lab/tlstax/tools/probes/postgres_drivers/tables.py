@@ -8,6 +8,7 @@ from io import StringIO
 
 from tlstax.records.capture import Conversation, Frame, Sender
 from tlstax.support.grouping import grouped
+from tlstax.support.text import enumerated
 from tlstax.tools.probes.drivers.probe_table import of_ways, yes
 from tlstax.tools.probes.drivers.probed import Cost
 from tlstax.tools.probes.postgres_drivers.document import (
@@ -82,6 +83,17 @@ COSTS_EXPLAINED = (
     "asking and closing, less a statement's."
 )
 
+HELD_BACK_US = 35_000
+"""From here on a connect over TLS waits for a delayed acknowledgement: Linux delays one by 40 ms at least
+(TCP_DELACK_MIN, include/net/tcp.h), and TLS itself adds a few to a driver that does not wait."""
+
+HELD_BACK = (
+    "With {} a connect over TLS takes {:.0f} ms or more longer than in the clear, CPU time aside. A driver "
+    "that leaves Nagle's algorithm on waits as long: its first message over TLS is held back until the last "
+    "one of the handshake is acknowledged, which Linux delays by 40 ms. TCP_NODELAY on the driver's socket "
+    "ends it."
+)
+
 Cells = Callable[[WordRow], tuple[str, ...]]
 
 
@@ -99,7 +111,7 @@ def sections(document: PostgresProbe) -> Iterator[Section]:
     facts = Table(title, FACT_HEADS, lines, (), of="driver", literal=True)
     yield Section((facts, Words(FACTS_EXPLAINED, aside=True)))
     if any(row.plain.connect_us or row.encrypted.connect_us for row in probed):
-        yield Section((_costs(probed), Words(COSTS_EXPLAINED, aside=True)))
+        yield Section((_costs(probed), Words(COSTS_EXPLAINED, aside=True), *_held_back(probed)))
     yield Section(tuple(_notes(document)))
 
 
@@ -209,6 +221,27 @@ def _cost(cost: Cost | None) -> Cell:
     if cost is None:
         return UNKNOWN
     return Number(cost.point, cost.low, cost.high, said="{:,.0f}".format)
+
+
+def _held_back(rows: Sequence[PostgresDriverRow]) -> Iterator[Block]:
+    """Which drivers wait over TLS, and for what: one sentence, or none."""
+    names = [row.name for row in rows if _waits_us(row) >= HELD_BACK_US]
+    if names:
+        yield Words(HELD_BACK.format(enumerated(names), HELD_BACK_US / 1000))
+
+
+def _waits_us(row: PostgresDriverRow) -> float:
+    """How much longer a connect takes over TLS than its CPU time explains, at the least; 0 where unknown."""
+    longer = _at_least(row.encrypted.connect_us, row.plain.connect_us)
+    computing = _at_least(row.plain.connect_cpu_us, row.encrypted.connect_cpu_us)
+    return 0.0 if longer is None or computing is None else longer + min(0.0, computing)
+
+
+def _at_least(one: Cost | None, other: Cost | None) -> float | None:
+    """The least that one may be above another, by the ends of their intervals; None where one has none."""
+    if one is None or other is None or one.low is None or other.high is None:
+        return None
+    return one.low - other.high
 
 
 def _notes(document: PostgresProbe) -> Iterator[Block]:
