@@ -241,7 +241,7 @@ class Fleet:
         self._skews_s.append(skew_s)
 
     def use_first(self, count: int) -> None:
-        """Have load come from the first so many machines from now on."""
+        """Have load come from the first N machines from now on."""
         self._in_use = count
 
     def check_there(self) -> None:

@@ -160,7 +160,7 @@ class Opened(Frozen):
 
 
 class Began(Frozen):
-    """A trial begins; or, where `taking_turns` is not 0, so many clients take turns from now on."""
+    """A trial begins; or, where `taking_turns` is not 0, N clients take turns from now on."""
 
     kind: Literal["began"] = "began"
     trial: Trial

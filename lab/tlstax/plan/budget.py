@@ -65,7 +65,7 @@ def what_fits(study: Study, *, own_options: bool = False) -> tuple[str, ...]:
 
 
 def least_budget(least_s: float) -> str:
-    """A budget of at least so many seconds in the words that --budget takes: `320s`, `17m`, `5.25h`.
+    """A budget of at least N seconds in the words that --budget takes: `320s`, `17m`, `5.25h`.
 
     Empty where none can be given that is long enough.
     """

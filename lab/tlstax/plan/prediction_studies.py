@@ -96,7 +96,7 @@ class DrawnMix(NamedTuple):
 
 
 def drawn(known: Sequence[Mix], count: int, seed: int, *, with_distance: bool) -> tuple[DrawnMix, ...]:
-    """So many mixes within the range of the known ones, none of which is one of them, nor drawn twice.
+    """N mixes within the range of the known ones, none of which is one of them, nor drawn twice.
 
     Keys, chains, clients' certificates, groups and compressions are drawn from those that are known,
     statements and bytes on a scale of logarithms, so that small ones come as often as large ones.

@@ -55,7 +55,7 @@ class BoundedChannel:
         self._deadline, self._left_bytes = 0.0, 0
 
     def allow(self, steps: int = 1) -> None:
-        """Another answer, or a login of so many steps, may begin now."""
+        """Another answer, or a login of N steps, may begin now."""
         self._deadline = time.monotonic() + steps * self.answer_s
         self._left_bytes = ANSWER_AT_MOST_BYTES
 

@@ -44,7 +44,7 @@ PLUGIN: Final = "test_decoding"
 
 
 def terms(admin: Database, copied: Copied, table: str, copies: int) -> StreamTerms:
-    """What to ask for, and what each of so many whole copies holds. Raises SqlError."""
+    """What to ask for, and what each of N whole copies holds. Raises SqlError."""
     clear(admin)
     if copied == "changes":
         return _changes(admin, table, copies)

@@ -287,7 +287,7 @@ class Streams(Protocol):
     """What a program that copies all of a server is to get."""
 
     def terms(self, admin: Database, copied: Copied, table: str, copies: int) -> StreamTerms:
-        """What to ask for, and what each of so many whole copies holds. Raises SqlError."""
+        """What to ask for, and what each of N whole copies holds. Raises SqlError."""
         ...
 
     def clear(self, admin: Database) -> None:

@@ -39,7 +39,7 @@ class Pilot(Frozen):
 
 
 class LoadStep(Frozen):
-    """What so many machines together made of the server before the first block.
+    """What N machines together made of the server before the first block.
 
     `server_busy` is the share of its CPUs that worked in the case in which that was least; None where it is
     out of reach.
@@ -50,7 +50,7 @@ class LoadStep(Frozen):
 
 
 class AtWorkStep(Frozen):
-    """What so many connections brought a second before the first block, and what others ran beside them."""
+    """What N connections brought a second before the first block, and what others ran beside them."""
 
     connections: PositiveInt
     per_s: NonNegativeFloat

@@ -66,7 +66,7 @@ def _others_per_s(before: Traffic, after: Traffic, own: int) -> float:
 
 
 def _step(case: CaseLevels, study: Study, bench: Bench) -> AtWorkStep:
-    """What so many connections bring, and what others run beside them. Raises ClientFailure.
+    """What N connections bring, and what others run beside them. Raises ClientFailure.
 
     Where sessions say once in a second what they have done, and all of it at their end, the server is asked
     before the client has come, and when it has gone; nothing is warmed up then, which would be counted as

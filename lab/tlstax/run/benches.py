@@ -353,7 +353,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last four w
 
 
 def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, connections: int) -> Wanted:
-    """The server of this choice, as its cases in the study need it, with so many connections at once."""
+    """The server of this choice, as its cases in the study need it, with N connections at once."""
     many, usual = connections + SPARE_CONNECTIONS, ServerSettings.max_connections
     version = only_tls_version(study, choice)
     return Wanted(

@@ -151,7 +151,7 @@ def served(listener: socket.socket, token: str, audience: Audience, report: Repo
 
 
 class _Server(ThreadingHTTPServer):
-    """Connections in threads that end with the process, at most so many at once."""
+    """Connections in threads that end with the process, at most N at once."""
 
     daemon_threads = True
     block_on_close = False

@@ -90,7 +90,7 @@ class LockCounting:
         self._found = taken_between(before, page.read())
 
     def record(self, operations: int) -> LockCounts | None:
-        """What was counted while so many operations were finished; None where nothing is. OSError."""
+        """What was counted while N operations were finished; None where nothing is. OSError."""
         if self._found is None or self._page is None or self._pid is None:
             return None
         return LockCounts(

@@ -155,7 +155,7 @@ def _with_clients(
 
 
 def write_authorities(file: Path, own: Path, count: int) -> None:
-    """A file of so many authorities as clients are given it: others, and last the one in `own`.
+    """A file of N authorities as clients are given it: others, and last the one in `own`.
 
     The others differ in name and number, and have one RSA key of 2048 bits, which takes as long to read as
     many do.

@@ -156,7 +156,7 @@ BODIES = Layout(
     index=None,
     chunks=_body_chunks,
 )
-"""The table into which rows of any size are inserted: an id that the server gives, and so many bytes."""
+"""The table into which rows of any size are inserted: an id that the server gives, and N bytes."""
 
 CHUNK_BYTES = 400_000
 """Of the values in a statement, unless one is longer: under the smallest max_allowed_packet that servers have
@@ -190,7 +190,7 @@ ANSWERS = Layout(
     index=None,
     chunks=_answer_chunks,
 )
-"""The table of answers: of each size that is asked for some rows, each with a value of exactly so many bytes.
+"""The table of answers: of each size that is asked for some rows, each with a value of exactly N bytes.
 
 The values are random digits, which a compression halves, and are stored as they are sent: making them costs
 a statement nothing.

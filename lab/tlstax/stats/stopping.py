@@ -211,7 +211,7 @@ def _progress(
 
 
 def _left_s(study: Study, blocks: int, time: _Time) -> float:
-    """How long so many blocks may take; no longer than the budget leaves, where that ends it."""
+    """How long N blocks may take; no longer than the budget leaves, where that ends it."""
     if not time.block_s:
         return time.left_s
     return blocks * time.block_s if study.overtime else min(blocks * time.block_s, time.left_s)

@@ -84,7 +84,7 @@ def packed(stored: StoredRun, *, by: str, names_left_out: bool) -> bytes:
 
 
 class _Room:
-    """How much there may be in a pack of so many bytes, so that a small file cannot fill the memory.
+    """How much there may be in a pack of N bytes, so that a small file cannot fill the memory.
 
     Runs that were measured have a quarter of what is allowed for each byte, or less.
     """

@@ -165,7 +165,7 @@ def by_addresses(study: Study, names: Sequence[str]) -> Study:
 
 
 def trusting(study: Study, few: int, many: int) -> Study:
-    """The study with so many authorities in clients' files, `many` beside `few`, as `--trust` asks.
+    """The study with N authorities in clients' files, `many` beside `few`, as `--trust` asks.
 
     A file is read where a connection is made: so its cases make one for each operation, unless others were
     asked for. What many cost beside few is told of each TLS level. A study that has other numbers of

@@ -136,7 +136,7 @@ class Copying(Child):
 
 
 class Before(NamedTuple):
-    """What was copied before the window, by so many runs: what the copy holds, its length, what was written.
+    """What was copied before the window, by N runs: what the copy holds, its length, what was written.
 
     `received_bytes` is what crossed the wire from the server for one copy.
     """

@@ -289,6 +289,6 @@ class Inserted(NamedTuple):
 
 @lru_cache(maxsize=8)
 def digits(length: int) -> str:
-    """So many random digits, the same ones every time."""
+    """N random digits, the same ones every time."""
     drawn = random.Random(length).randbytes(length)  # noqa: S311 (no secret)
     return drawn.translate(bytes(ord("0") + byte % 10 for byte in range(256))).decode("ascii")

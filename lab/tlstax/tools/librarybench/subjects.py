@@ -290,7 +290,7 @@ Said = Annotated[Ready | Slice | Error, Field(discriminator="type")]
 
 
 class Order(Frozen):
-    """Work on a subject, by its place in the job: for so long, or exactly so many operations."""
+    """Work on a subject, by its place in the job: for so long, or exactly N operations."""
 
     subject: NonNegativeInt
     length_s: NonNegativeFloat = 0.0

@@ -184,7 +184,7 @@ def external_memory(request: ExternalRequest, access: ExternalAccess, watcher: W
 
 
 def _promise(step: int, *, steps: int) -> Promise:
-    """What is promised for as many steps of so many connections each."""
+    """What is promised for as many steps of N connections each."""
     return Promise(kept=step * steps, used_by=f"{steps} steps of {counted(step, 'kept connection')}")
 
 

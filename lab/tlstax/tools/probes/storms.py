@@ -253,7 +253,7 @@ def _external(request: StormRequest, access: ExternalAccess, watcher: Watcher) -
 
 
 def _promise(count: int, *, is_rate: bool) -> Promise:
-    """What an external server is promised for so many connections of a storm, or of a rate, at once."""
+    """What an external server is promised for N connections of a storm, or of a rate, at once."""
     used_by = "connections at a rate" if is_rate else "a storm"
     return Promise(made=count, reconnects=is_rate, closes=True, used_by=used_by)
 
