@@ -117,7 +117,7 @@ def test_a_connection_of_which_nothing_was_read_speaks_no_other_protocol() -> No
     others = tuple(one.model_copy(update={"spoken": spoken}) for spoken in ("mysql", None, "mysql", "http"))
     assert doubts(crossed, seen(record, conversations=(one, *others))) == [
         ("invalid", "2 connections spoke the protocol of mysql on the wire"),
-        ("invalid", "1 connections spoke the protocol of http on the wire"),
+        ("invalid", "1 connection spoke the protocol of http on the wire"),
     ]
     assert doubts(crossed, seen(record_of("off"), conversations=(one,))) == [
         ("invalid", "1 connections spoke the protocol of postgresql on the wire")
