@@ -1,9 +1,10 @@
-"""How far a run is and how long it will take, reported at every trial. Pure: it is given the time."""
+"""How far a run is, how long it will take, and who hears of it. Pure: it is given the time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Protocol
 
 from tlstax.plan.budget import no_room
 from tlstax.plan.order import captures, cases, counts, trials_per_block
@@ -133,3 +134,19 @@ class Outlook:
             left_s=left_s,
             share=self._share(left_s, now_s),
         )
+
+
+class Watcher(Protocol):
+    """Hears what goes on in an experiment that is no run."""
+
+    def step(self, text: str) -> None:
+        """Something begins that may take a while."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Something the user should know although the work goes on."""
+        ...
+
+    def now(self, words: str, *, share: float | None = None, left_s: float | None = None) -> None:
+        """What is tried now, which share of all is done, and how long the rest may take."""
+        ...

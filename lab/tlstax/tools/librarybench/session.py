@@ -31,6 +31,7 @@ from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.records.window import LOCKS
 from tlstax.results.document import RunDocument
 from tlstax.run.pilot import machine_of
+from tlstax.run.progress import Watcher
 from tlstax.run.server_pages import named
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import Certificates
@@ -64,7 +65,6 @@ from tlstax.tools.librarybench.subjects import (
     Turns,
     blocks,
 )
-from tlstax.tools.probes.watcher import Watcher
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.rows import Told
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.external import QuietBench, open_quiet_bench
+from tlstax.run.progress import Watcher
 from tlstax.run.trial import ready_within_s
 from tlstax.stats.pooling import Pooling
 from tlstax.study.factors import CaseLevels
@@ -38,7 +39,6 @@ from tlstax.study.labels import label_levels
 from tlstax.study.needs import DataNeeds
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import counted
-from tlstax.tools.probes.watcher import Watcher
 from tlstax.topics import memory
 from tlstax.topics.core.section import Block, Section, Words
 

@@ -26,10 +26,10 @@ from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.results.document import BenchDocument
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.run.pilot import machine_of
+from tlstax.run.progress import Watcher
 from tlstax.stats import stats
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, MachineFault
-from tlstax.tools.probes.watcher import Watcher
 from tlstax.topics.answer.caveats import BESIDE_ANOTHER
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.facts import machine_words

@@ -30,6 +30,7 @@ from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.benches import through_path
 from tlstax.run.external import open_quiet_bench
 from tlstax.run.preparing import check_room
+from tlstax.run.progress import Watcher
 from tlstax.run.trial import ready_within_s
 from tlstax.specimens.resolve import named_server
 from tlstax.stats.histograms import decode
@@ -54,7 +55,6 @@ from tlstax.tools.probes.storm_search import (
     Search,
     Sought,
 )
-from tlstax.tools.probes.watcher import Watcher
 
 LOWEST: dict[Sought, int] = {"connections": 16, "connections_per_s": 1}
 UNIT: dict[Sought, str] = {"connections": "1", "connections_per_s": "1/s"}
