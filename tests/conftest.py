@@ -6,7 +6,6 @@ import os
 import signal
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -52,25 +51,12 @@ LONGEST = (
 """Files that take longest, most of them with few tests: a process that began one last would end alone."""
 
 
-def pytest_collection(session: pytest.Session) -> None:
-    """Each process begins to collect elsewhere: all in the same order would compile the same files at once.
-
-    The order of tests is the same in all, below.
-    """
-    worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
-    if worker is None or not all(Path(word).is_dir() for word in session.config.args):
-        return
-    files = sorted(file for word in session.config.args for file in Path(word).rglob("test_*.py"))
-    first = int(worker["workerid"].removeprefix("gw")) * len(files) // worker["workercount"]
-    session.config.args = [str(file) for file in (*files[first:], *files[:first])]
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest come first, then those with most tests."""
     tests = Counter(item.path for item in items)
     longest = {TESTS / name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: (longest.get(item.path, len(LONGEST)), -tests[item.path], item.path))
+    items.sort(key=lambda item: (longest.get(item.path, len(LONGEST)), -tests[item.path]))
 
 
 @pytest.fixture(autouse=True, scope="session")
