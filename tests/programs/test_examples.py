@@ -18,7 +18,7 @@ from fake_trials import fake_run
 from kept_runs import keep, measuring_nothing
 from tlstax.cli import measuring
 from tlstax.cli.examples import EXAMPLES
-from tlstax.cli.measuring import Shown
+from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.report_command import BY_SUFFIX
 from tlstax.cli.streams import format_of_name
 from tlstax.records.trial import StoredRun
@@ -155,7 +155,7 @@ def test_the_name_of_a_report_says_its_format(suffix: str, monkeypatch: pytest.M
     stored = named(fake_run(), "20261123-000000-0000")
     monkeypatch.setattr("tlstax.run.pipeline.run", measuring_nothing(stored))
     while_measured = Path(f"run{suffix}")
-    measuring.measured(Request(study=load_study("tax")), shown=Shown(report=while_measured))
+    measuring.measured(Request(study=load_study("tax")), MeasuringOptions(report=while_measured))
     assert KINDS[suffix](while_measured.read_text(encoding="utf-8"))
 
 

@@ -120,7 +120,7 @@ def test_a_connection_of_which_nothing_was_read_speaks_no_other_protocol() -> No
         ("invalid", "1 connection spoke the protocol of http on the wire"),
     ]
     assert doubts(crossed, seen(record_of("off"), conversations=(one,))) == [
-        ("invalid", "1 connections spoke the protocol of postgresql on the wire")
+        ("invalid", "1 connection spoke the protocol of postgresql on the wire")
     ]
 
 
