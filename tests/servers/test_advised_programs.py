@@ -35,7 +35,8 @@ from tlstax.stats.programs import ProgramLines, all_programs
 from tlstax.study.driver_catalogue import DRIVERS, speaking
 from tlstax.topics.advice.advise import steps_for
 
-pytestmark = pytest.mark.long
+# Some compile a driver with all that it needs, in minutes beside other tests.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 
 ADVISED = Path(__file__).parent / "advised"
 P256 = "secp256r1"

@@ -157,15 +157,3 @@ def test_a_server_of_this_machine_has_its_cpu_time_read(
 def test_a_socket_that_is_not_there_is_named(tmp_path: Path) -> None:
     said = sentence(tlstax_run(tmp_path, f"mysql://ann@/lent?socket={tmp_path}/no.sock", *SHORT), 2)
     assert f"there is no socket {tmp_path}/no.sock" in said
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("client", ["sysbench", "pymysql-1.2"])
-def test_clients_of_other_makers_measure_an_external_server_on_kept_connections(
-    house: PrivateServer, tmp_path: Path, client: str
-) -> None:
-    options = ("--rows", "500", "--budget", "10s", "--over-budget", "--connections", "2", "--tls", "1.3")
-    done = tlstax_run(tmp_path, url_of(house), *options, "--client", client, "--json")
-    document = measured(done)
-    assert {finding["case"]["workload"] for finding in document["findings"]} == {"point-select"}
-    assert {finding["case"]["client"] for finding in document["findings"]} == {client}

@@ -68,7 +68,8 @@ def put_in(house: House, monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
 @pytest.fixture(params=[pytest.param("mysql_build", marks=pytest.mark.long), "mariadb_build"])
 def folding(request: pytest.FixtureRequest, session: Session) -> Iterator[PrivateServer]:
     """A server for which names of schemas and tables have no case."""
-    settings = replace(SMALL, options=("--lower-case-table-names=1",))
+    # As its configuration: MySQL has to know it when it makes its system tables.
+    settings = replace(SMALL, configuration=("--lower-case-table-names=1",))
     password = pymysql.converters.escape_item(PASSWORD, "utf8")
     with PrivateServer.start(request.getfixturevalue(request.param), session, settings) as server:
         as_owner(

@@ -103,7 +103,7 @@ def test_the_floor_is_proved_by_the_server_alone(measured: tuple[Home, dict[str,
         assert record.together is not None
         assert record.window is not None
         assert (record.ready.negotiated, record.server.tls_versions) == ((), "TLSv1.3")
-        least, most = record.together.claims["Com_select"]
+        least, most = record.together.claims["selects"]
         assert least == most == record.together.status_delta["Com_select"] > 0
         assert record.window.status_delta["Com_select"] == record.watched_operations > 0
     encrypted = [record for record in floors if record.trial.case.levels["tls"] == "1.3"]
