@@ -7,7 +7,7 @@ import re
 import pytest
 
 from fake_slices import in_turns, slices_of
-from fake_trials import crashed
+from fake_trials import crashed, fake_run
 from report_runs import (
     EVERY_RUN,
     Make,
@@ -21,6 +21,7 @@ from report_runs import (
     not_begun,
     one_block,
     one_case_lost,
+    one_workload_one_level,
     with_document,
 )
 from tlstax.records.trial import StoredRun, TrialRecord
@@ -187,3 +188,16 @@ def test_it_says_how_long_the_slices_were_and_that_a_storms_are_its_rounds() -> 
         pair = (in_turns(record.trial, one) for record, one in zip((first, second), slices, strict=True))
         words = trials_words(stored.model_copy(update={"trials": (*pair, *others)}), document)
         assert words.partition(", in slices")[1:] == said.partition(", in slices")[1:]
+
+
+@pytest.mark.parametrize("reached", [1, 2, 4, 8])
+def test_a_run_that_came_to_one_of_its_many_groups_shows_that(reached: int) -> None:
+    """It was cut off in its first block, which began with the first group of its study or with another."""
+    study = one_workload_one_level().header.study
+    levels = {**study.factors, "connections": (1, 2, 4, 8)}
+    whole = fake_run(study.model_copy(update={"factors": levels}), number_of_blocks=1, invalid=False)
+    trials = (own for own in whole.trials if own.trial.case.levels["connections"] == reached)
+    part = whole.model_copy(update={"trials": tuple(trials)})
+    text = render(part, document(part), "terminal")
+    changes = re.findall(r"Point selects on kept connections, (\d) connections? +(.)", text)
+    assert changes == [(str(level), "−" if level == reached else "–") for level in (1, 2, 4, 8)]

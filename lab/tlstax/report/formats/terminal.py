@@ -95,8 +95,9 @@ def _parts(
         yield styled(precision, style="dim")
     yield from _sections(before_groups(document, brief=brief), width)
     groups = _shown_groups(stored, document) if document.findings else ()
-    if brief and len(groups) > MOST_TABLES:
-        yield from _sections([Section((_together(groups),))], width)
+    answers = [outcome for group in groups for outcome in group.answers()]
+    if brief and len(groups) > MOST_TABLES and answers:
+        yield from _sections([Section((_together(groups, answers[0]),))], width)
     else:
         yield from chain.from_iterable(_group(group, document, width, brief=brief) for group in groups)
     if document.findings and not (brief and groups):
@@ -346,9 +347,8 @@ def _negotiated(groups: Sequence[Group]) -> RichTable:
     return pairs((styled(label), styled(said, style="dim")) for label, said in rows)
 
 
-def _together(groups: Sequence[Group]) -> Table:
-    """One table of what was asked for in each group, a line a group, where they are many."""
-    outcome = groups[0].answers()[0]
+def _together(groups: Sequence[Group], outcome: str) -> Table:
+    """One table of this outcome in each group, a line a group, where they are many."""
     rows = [row for group in groups for row in group.rows if row.case.role == "treatment"]
     heads = tuple(dict.fromkeys(row.label for row in rows))
     lines = []
