@@ -26,6 +26,7 @@ from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
 from tlstax.study.needs import check_shared, tls_libraries
 from tlstax.study.product import ProductName, product_of
 from tlstax.study.server_abilities import ServerAbilities
+from tlstax.support import interruption
 from tlstax.support.directories import reports_dir
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
@@ -129,6 +130,8 @@ def measured(request: Request, options: MeasuringOptions, cluster: AskedCluster 
 
                 pages.enter_context(served_beside(directory))
             stored = _run(request, store, watcher, cluster)
+        # Where that was to end early it has, in order: what fails from here on fails for a reason of its own.
+        interruption.forget()
         # Only now: what measures has no use for what reports, which takes time and memory.
         from tlstax.cli.report_command import report_measured
 

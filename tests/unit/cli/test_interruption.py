@@ -9,9 +9,14 @@ import pytest
 from pydantic import BaseModel, field_serializer
 from pydantic_core import PydanticSerializationError
 
-from tlstax.cli.exit import _Ending
+from fake_trials import fake_run
+from tlstax.cli import measuring
+from tlstax.cli.exit import _Ending, guarded
+from tlstax.cli.options import MeasuringOptions
+from tlstax.run.preparing import Request
+from tlstax.study import load_study
 from tlstax.support import interruption
-from tlstax.support.errors import Interrupted
+from tlstax.support.errors import Interrupted, MachineFault
 
 
 @pytest.fixture(autouse=True)
@@ -68,3 +73,23 @@ def test_an_interruption_of_which_a_library_made_its_own_error_is_an_interruptio
 def test_an_error_that_nobody_asked_for_stays_what_it_is() -> None:
     with pytest.raises(PydanticSerializationError, match="a mistake"), interruption.restored():
         Noted(text="a mistake").model_dump_json()
+
+
+def test_a_report_that_fails_after_an_interruption_is_no_interruption(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The run has ended in order by then: a fault in what shows it is told as one."""
+    stored = fake_run().model_copy(update={"trials": ()})
+
+    def run(*_: object) -> object:
+        dropped(_Ending())
+        return stored
+
+    def report(*_: object) -> None:
+        raise MachineFault("the report cannot be made", remedy="none")
+
+    monkeypatch.setattr("tlstax.run.pipeline.run", run)
+    monkeypatch.setattr("tlstax.cli.report_command.report_measured", report)
+    request, options = Request(study=load_study("tax")), MeasuringOptions()
+    assert guarded(lambda: measuring.measured(request, options)) == 3
+    assert "the report cannot be made" in capfd.readouterr().err
