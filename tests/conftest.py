@@ -21,6 +21,7 @@ for _number in (signal.SIGINT, signal.SIGHUP):
 
 TESTS = Path(__file__).parent
 LONGEST = (
+    "servers/test_advised_programs.py",
     "servers/test_postgres_run.py",
     "servers/test_guest_run.py",
     "servers/test_external_postgres.py",
