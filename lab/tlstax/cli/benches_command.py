@@ -37,6 +37,7 @@ from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.store import open_store
 from tlstax.study.level_names import COUNT_LOCKS, DIRECT, PATHS, PGBOUNCERS, UNIX_SOCKET, Level
 from tlstax.study.server_abilities import product_named
+from tlstax.support import interruption
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
 from tlstax.support.text import closest
@@ -67,6 +68,7 @@ def bench_command(
     written = format_of_output(options.output)
     with closing(ProgressLine(quiet=form == "json")) as line:
         document = measure(line)
+    interruption.forget()
     try:
         show_bench(topic, document, form)
     finally:

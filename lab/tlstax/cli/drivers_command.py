@@ -22,6 +22,7 @@ from tlstax.study.driver_catalogue import DRIVERS, speaking
 from tlstax.study.factor import check_level
 from tlstax.study.factors import check_factor
 from tlstax.study.level_names import OPTION
+from tlstax.support import interruption
 from tlstax.support.credentials import called
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
@@ -67,6 +68,7 @@ def probe_command(options: ProbeOptions) -> int:
     found = (probe_postgres if is_postgresql else probe)(
         request, open_store, ProgressLine(quiet=options.json)
     )
+    interruption.forget()
     show_found(found, partial(_text, found), as_json=options.json)
     if options.output is not None:
         write_text(options.output, written(found, form, width=terminal_width()))

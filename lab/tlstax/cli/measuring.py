@@ -130,7 +130,6 @@ def measured(request: Request, options: MeasuringOptions, cluster: AskedCluster 
 
                 pages.enter_context(served_beside(directory))
             stored = _run(request, store, watcher, cluster)
-        # Where that was to end early it has, in order: what fails from here on fails for a reason of its own.
         interruption.forget()
         # Only now: what measures has no use for what reports, which takes time and memory.
         from tlstax.cli.report_command import report_measured

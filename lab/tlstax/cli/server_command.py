@@ -14,6 +14,7 @@ from tlstax.cli.streams import check_writable, format_of_name, show_found, write
 from tlstax.cli.target_servers import is_of_postgresql
 from tlstax.report.page.html import advice_html
 from tlstax.store import open_store
+from tlstax.support import interruption
 from tlstax.support.errors import MachineFault
 from tlstax.tools.advice import AdviceRequest, advise
 from tlstax.tools.inspection import inspect
@@ -33,6 +34,7 @@ def inspect_command(options: InspectOptions) -> int:
         accessed(options.login.access(options.server or ""), watcher.step) as access,
     ):
         found = inspect(access, watch_s, watcher, drivers)
+    interruption.forget()
     text = partial(inspection_text, found, has_all_lines=options.verbose or bool(drivers))
     show_found(found, text, as_json=options.json)
     if found.status == "failed":
@@ -64,6 +66,7 @@ def advise_command(options: AdviseOptions) -> int:
         open_store() as store,
     ):
         found = advise(access, request, store, watcher)
+    interruption.forget()
     shown = redacted(found) if options.redact else found
     show_found(shown, partial(advice_text, shown), as_json=options.json)
     if options.report is not None:

@@ -20,7 +20,10 @@ _raised: list[weakref.ref[Interrupted]] = []
 
 
 def forget() -> None:
-    """Begin anew: nobody has asked for the end."""
+    """Nobody has asked for the end, or what was to end has: what fails from here on has a reason of its own.
+
+    To be called before what was measured is shown, or its fault would be taken for the interruption.
+    """
     _raised.clear()
 
 

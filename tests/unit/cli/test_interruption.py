@@ -11,12 +11,15 @@ from pydantic_core import PydanticSerializationError
 
 from fake_trials import fake_run
 from tlstax.cli import measuring
+from tlstax.cli.benches_command import bench_command
 from tlstax.cli.exit import _Ending, guarded
-from tlstax.cli.options import MeasuringOptions
+from tlstax.cli.options import BenchOptions, MeasuringOptions
+from tlstax.records.trial import StoredRun
 from tlstax.run.preparing import Request
 from tlstax.study import load_study
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, MachineFault
+from tlstax.tools.probes.storm_search import TOPIC
 
 
 @pytest.fixture(autouse=True)
@@ -75,21 +78,26 @@ def test_an_error_that_nobody_asked_for_stays_what_it_is() -> None:
         Noted(text="a mistake").model_dump_json()
 
 
+FAULT = MachineFault("it cannot be shown", remedy="none")
+
+
 def test_a_report_that_fails_after_an_interruption_is_no_interruption(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The run has ended in order by then: a fault in what shows it is told as one."""
-    stored = fake_run().model_copy(update={"trials": ()})
+    """The run has ended in order by then: a fault in what shows it is told as one. So it is with a bench."""
 
-    def run(*_: object) -> object:
+    def interrupted(*_: object) -> StoredRun:
         dropped(_Ending())
-        return stored
+        return fake_run()
 
-    def report(*_: object) -> None:
-        raise MachineFault("the report cannot be made", remedy="none")
+    def failing(*_: object, **__: object) -> None:
+        raise FAULT
 
-    monkeypatch.setattr("tlstax.run.pipeline.run", run)
-    monkeypatch.setattr("tlstax.cli.report_command.report_measured", report)
-    request, options = Request(study=load_study("tax")), MeasuringOptions()
-    assert guarded(lambda: measuring.measured(request, options)) == 3
-    assert "the report cannot be made" in capfd.readouterr().err
+    monkeypatch.setattr("tlstax.run.pipeline.run", interrupted)
+    monkeypatch.setattr("tlstax.cli.report_command.report_measured", failing)
+    monkeypatch.setattr("tlstax.cli.benches_command.show_bench", failing)
+    request = Request(study=load_study("tax"))
+    assert guarded(lambda: measuring.measured(request, MeasuringOptions())) == 3
+    interruption.forget()
+    assert guarded(lambda: bench_command(TOPIC, BenchOptions(), interrupted)) == 3
+    assert capfd.readouterr().err.count("it cannot be shown") == 2
