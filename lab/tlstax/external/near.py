@@ -6,14 +6,10 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import psutil
 
 from tlstax.observers.process import CpuClock
 from tlstax.specimens.process_tree import ProcessTree, first_of
 from tlstax.sql import answering
-from tlstax.sql.answering import End
 from tlstax.sql.database import Database
 
 _SERVER = re.compile(r"(mysqld|mariadbd|postgres)([-._].*)?")
@@ -54,13 +50,10 @@ def near(database: Database) -> Near | None:
     """
     pid = answering.peer_of(database)
     if pid is None:
-        ends = answering.ends_of(database)
-        if ends is None:
+        link = answering.far_socket(database)
+        if link is None:
             return None
-        found = [one for one in psutil.net_connections(kind="tcp") if _is(one, *ends)]
-        if not found:
-            return None
-        pid = found[0].pid
+        pid = answering.holder_of(link)
     if pid is None:
         why = "this machine shows whose process it is to root and to its own user alone"
         return Near(None, frozenset(), why_not=why, remedy=HELP)
@@ -88,18 +81,3 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
-
-
-def _is(connection: Any, ours: End, theirs: End) -> bool:
-    """Whether this is the server's end of our connection."""
-    here, there = connection.laddr, connection.raddr
-    return bool(here and there) and (_key(here.ip, here.port), _key(there.ip, there.port)) == (
-        _key(*theirs),
-        _key(*ours),
-    )
-
-
-def _key(address: str, port: int) -> tuple[str, int]:
-    """An IPv4 address that an IPv6 socket sees (RFC 4291, 2.5.5.2) as what it is."""
-    plain = address.removeprefix("::ffff:") if "." in address else address.partition("%")[0]
-    return plain, port

@@ -7,6 +7,7 @@ at the other end.
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
 import re
 import socket
@@ -14,6 +15,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 from tlstax.contract import Frozen
 from tlstax.sql.database import Database
@@ -122,6 +125,55 @@ def program_of(pid: int) -> str | None:
     executable = (fields[5] for fields in mapped if len(fields) == 6 and "x" in fields[1])
     programs = (path for path in executable if path.startswith("/") and ".so" not in Path(path).name)
     return next(programs, program)
+
+
+def far_socket(database: Database) -> str | None:
+    """The server's end of a connection over TCP, as the files of who holds it link to it.
+
+    None where this machine's tables of sockets do not have it (proc(5), /proc/net/tcp), or the connection is
+    not over TCP. They have a line for each connection that was closed in the last minute, so a line is looked
+    for as text.
+    """
+    ends = ends_of(database)
+    if ends is None:
+        return None
+    ours, theirs = (_in_tables(end) for end in ends)
+    for table in ours:
+        with contextlib.suppress(OSError):
+            lines = Path("/proc/net", table).read_text("ascii")
+            place = lines.find(f" {theirs[table]} {ours[table]} ")
+            if place >= 0:
+                return f"socket:[{lines[place:].split(maxsplit=9)[8]}]"
+    return None
+
+
+def _in_tables(end: End) -> dict[str, str]:
+    """An end as each table of sockets that may have it writes it: of every four bytes the number in hex.
+
+    That of IPv6 has IPv4 too, where a socket takes both (RFC 4291, 2.5.5.2).
+    """
+    address = ipaddress.ip_address(end.address.partition("%")[0])
+    if isinstance(address, ipaddress.IPv4Address):
+        address = ipaddress.IPv6Address(f"::ffff:{address}")
+    spelled = {"tcp6": address.packed}
+    if address.ipv4_mapped:
+        spelled["tcp"] = address.ipv4_mapped.packed
+    return {table: f"{_in_hex(packed)}:{end.port:04X}" for table, packed in spelled.items()}
+
+
+def _in_hex(packed: bytes) -> str:
+    return "".join(f"{word:08X}" for (word,) in struct.iter_unpack("=I", packed))
+
+
+def holder_of(link: str) -> int | None:
+    """The process that has a file which links to this; None where that is another user's."""
+    for process in psutil.pids():
+        with contextlib.suppress(OSError):
+            for file in Path(f"/proc/{process}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    if str(file.readlink()) == link:
+                        return process
+    return None
 
 
 def find_listener(pid: int, port: int) -> Listener | None:
