@@ -31,6 +31,7 @@ from tlstax.study.factors import CaseLevels, check_factor, whys_not
 from tlstax.study.mixes import Mix
 from tlstax.study.product import DEFAULT, ProductName, family_of
 from tlstax.study.server_abilities import abilities_named, product_named
+from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.plain_words import plain
 from tlstax.support.text import enumerated
@@ -192,6 +193,7 @@ def _scaled_to_here(store: Store, server: str, asked: PredictOptions, watcher: W
             raise
         watcher.warn(f"not scaled to this machine, since nothing can be measured here: {fault.message}")
         return Parts(unscaled(parts))
+    interruption.forget()
     known = () if stored is None else mixes_of(stored)
     if stored is None or stored.status == "interrupted" or not known:
         return Parts(unscaled(parts), was_interrupted=stored is None or stored.status == "interrupted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -12,6 +13,7 @@ import pytest
 from fake_trials import Truth, fake_run
 from tlstax.cli import predict_command as predict_module
 from tlstax.cli import quantities
+from tlstax.cli.exit import guarded
 from tlstax.cli.predict_command import Parts, mix_of, predict_command, validate_command
 from tlstax.cli.server_app import PredictOptions
 from tlstax.plan.prediction_studies import calibration_study
@@ -22,6 +24,7 @@ from tlstax.study import Case, Study, load_study, override
 from tlstax.study.mixes import Mix
 from tlstax.study.product import family_of
 from tlstax.study.server_abilities import product_named
+from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.topics.prediction.model import CLIENT_CPU, SERVER_CPU, TIME
 from tlstax.topics.prediction.other_machines import shipped_parts, stand_in
@@ -177,6 +180,25 @@ def test_where_nothing_can_be_measured_the_answer_comes_with_a_warning(
     assert "not scaled to this one" in said.out
     with pytest.raises(MachineFault, match="no server"):
         predict_command(PredictOptions(server="mysql-8.0.33"))
+
+
+def test_a_fault_after_an_interrupted_calibration_is_told_as_one(
+    here: Callable[..., Measuring], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert here()
+
+    def interrupted(*_: object) -> StoredRun:
+        with suppress(Interrupted):
+            interruption.interrupt()
+        return calibrated_run().model_copy(update={"status": "interrupted"})
+
+    def failing(*_: object, **__: object) -> None:
+        raise MachineFault("it cannot be shown", remedy="none")
+
+    monkeypatch.setattr(predict_module, "run", interrupted)
+    monkeypatch.setattr(predict_module, "show_found", failing)
+    assert guarded(lambda: predict_command(PredictOptions())) == 3
+    assert "it cannot be shown" in capsys.readouterr().err
 
 
 def test_a_new_calibration_is_measured_where_it_is_asked_for(
