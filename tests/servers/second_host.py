@@ -30,6 +30,7 @@ PidFile none
 UsePAM no
 StrictModes no
 PasswordAuthentication no
+SetEnv TMPDIR={folder}/tmp
 """
 
 SSH = """\
@@ -52,7 +53,11 @@ OF_ITS_OWN = (
 
 @contextmanager
 def sshd_at(span: Span, sshd: Path, folder: Path) -> Iterator[str]:
-    """While an sshd runs in the far place; the command that is ssh to it, from the near place."""
+    """While an sshd runs in the far place; the command that is ssh to it, from the near place.
+
+    What is put down there for a moment lies in the folder's `tmp`.
+    """
+    (folder / "tmp").mkdir()
     host_key = new_ssh_key(folder / "host")
     new_ssh_key(folder / "user")
     address = span.far_address

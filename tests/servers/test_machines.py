@@ -48,7 +48,7 @@ def test_each_machine_says_what_it_is(nodes: Sequence[RayNode]) -> None:
     assert done.returncode == 0, done.stderr
     listing = json.loads(done.stdout)
     assert [machine["name"] for machine in listing["machines"]] == ["node1", "node2"]
-    assert all(machine["checks"] and not machine["why_not"] for machine in listing["machines"])
+    assert all(machine["checks"] and not machine["why_not"] for machine in listing["machines"]), listing
     assert {(trip["source"], trip["target"]) for trip in listing["round_trips"]} == {
         ("node1", "node2"),
         ("node2", "node1"),

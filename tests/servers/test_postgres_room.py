@@ -474,12 +474,24 @@ def test_a_server_says_what_it_is(server: Started, admin: PostgresDatabase) -> N
     }
 
 
+def as_many_as_promised(server: Started) -> ExitStack:
+    """Twenty sessions; what an earlier test has left may be ending still."""
+    until = time.monotonic() + 30
+    while True:
+        with ExitStack() as clients:
+            try:
+                for _ in range(20):
+                    clients.enter_context(server.load())
+            except SqlError:
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            else:
+                return clients.pop_all()
+
+
 def test_more_connections_than_promised_are_refused_as_such(server: Started) -> None:
-    with ExitStack() as clients:
-        for _ in range(20):
-            clients.enter_context(server.load())
-        with pytest.raises(SqlError) as refused:
-            server.load()
+    with as_many_as_promised(server), pytest.raises(SqlError) as refused:
+        server.load()
     assert refused.value.code == "53300"
 
 

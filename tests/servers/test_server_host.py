@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -44,6 +46,7 @@ class Far:
     server: PrivateServer
     span: Span
     ssh: str
+    temporary: Path
 
     @property
     def url(self) -> str:
@@ -86,8 +89,9 @@ def far(
                 f"CREATE USER ann@'%' IDENTIFIED BY '{PASSWORD}'",
                 "GRANT ALL ON lent.* TO ann@'%'",
             )
-            with sshd_at(span, Path(str(kept.path)), tmp_path_factory.mktemp("sshd")) as ssh:
-                yield Far(server, span, ssh)
+            folder = tmp_path_factory.mktemp("sshd")
+            with sshd_at(span, Path(str(kept.path)), folder) as ssh:
+                yield Far(server, span, ssh, folder / "tmp")
 
 
 def only_run(data: Path) -> StoredRun:
@@ -166,30 +170,34 @@ def test_a_host_without_the_server_is_one_sentence(far: Far, tmp_path: Path) -> 
 
 @of_second_machine
 def test_nothing_is_left_there_whatever_is_killed(far: Far, tmp_path: Path) -> None:
-    before = processes()
+    before = processes(far)
     command, environment = far.command(
         tmp_path, "run", "--server", far.url, "--server-host", far.host, *RUN, "--budget", "60s"
     )
     with subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as child:
-        wait_for_watcher(before)
+        wait_for_watcher(far, before, child)
         child.send_signal(signal.SIGKILL)
     until = time.monotonic() + WITHIN_S
-    while processes() - before:
-        assert time.monotonic() < until, [psutil.Process(pid).cmdline() for pid in processes() - before]
+    while left := processes(far) - before:
+        assert time.monotonic() < until, [psutil.Process(pid).cmdline() for pid in left]
         time.sleep(0.1)
-    assert not list(Path("/tmp").glob("tlstax.????????"))  # noqa: S108
+    assert not list(far.temporary.iterdir())
+    assert things(far), "it was killed before it had made anything"
+    again = far.run(tmp_path, "run", "--server", far.url, *RUN, "--budget", "1s", "--over-budget")
+    assert again.returncode == 0, again.stderr
+    assert things(far) == set()
 
 
 @of_second_machine
 def test_a_watcher_that_is_killed_ends_the_run_in_order(far: Far, tmp_path: Path) -> None:
-    before = processes()
+    before = processes(far)
     command, environment = far.command(
         tmp_path, "run", "--server", far.url, "--server-host", far.host, *RUN, "--budget", "60s"
     )
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as child:
-        watcher = wait_for_watcher(before)
+        watcher = wait_for_watcher(far, before, child)
         os.kill(watcher, signal.SIGKILL)
         _, said = child.communicate(timeout=WITHIN_S)
     assert child.returncode == 3
@@ -205,16 +213,28 @@ def things(far: Far) -> set[str]:
     return {str(name) for (name,) in rows}
 
 
-def processes() -> set[int]:
-    """Programs of ours there, and what ssh started."""
+def processes(far: Far) -> set[int]:
+    """Programs of ours on the two machines, and what ssh started."""
     names = {"ssh", "4", "sshd-session", "tlstax-watch"}
-    return {own.pid for own in psutil.process_iter(["name"]) if own.info["name"] in names}
+    asked = [*far.span.enter_near(), "readlink", "/proc/self/ns/net"]
+    near = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    places = {near, network_of(far.server.pid)}
+    named = (own.pid for own in psutil.process_iter(["name"]) if own.info["name"] in names)
+    return {pid for pid in named if network_of(pid) in places}
 
 
-def wait_for_watcher(before: set[int]) -> int:
+def network_of(pid: int | None) -> str:
+    """The network namespace that a process is in; empty once it has ended."""
+    with suppress(OSError):
+        return str(Path(f"/proc/{pid}/ns/net").readlink())
+    return ""
+
+
+def wait_for_watcher(far: Far, before: set[int], run: subprocess.Popen[Any]) -> int:
     until = time.monotonic() + WITHIN_S
     while True:
-        for pid in processes() - before:
+        assert run.poll() is None, run.communicate()
+        for pid in processes(far) - before:
             name = psutil.Process(pid).name()
             if name not in {"ssh", "sshd-session"}:
                 return pid
