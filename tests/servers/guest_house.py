@@ -73,6 +73,7 @@ class House:
                 password=PASSWORD,
                 database="lent",
                 autocommit=True,
+                ssl_disabled=True,
             )
         )
 

@@ -49,7 +49,14 @@ def as_ann(house: House) -> MySqlDatabase:
     """A connection of hers that tlstax has not made."""
     port = house.server.endpoint().port
     return MySqlDatabase(
-        pymysql.connect(host="127.0.0.1", port=port, user="ann", password=PASSWORD, autocommit=True)
+        pymysql.connect(
+            host="127.0.0.1",
+            port=port,
+            user="ann",
+            password=PASSWORD,
+            autocommit=True,
+            ssl_disabled=True,
+        )
     )
 
 

@@ -51,6 +51,7 @@ def as_owner(server: PrivateServer, *statements: str) -> tuple[Any, ...]:
             user="tlstax_admin",
             password=server._credentials.admin_password,
             autocommit=True,
+            ssl_disabled=True,
         ) as database,
         database.cursor() as cursor,
     ):

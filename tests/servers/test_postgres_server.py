@@ -47,7 +47,8 @@ def log_in(user: str, password: str, **way: object) -> pg8000.dbapi.Connection:
 
 
 def administrator(server: ServerProcess, credentials: Credentials) -> pg8000.dbapi.Connection:
-    return log_in("tlstax_admin", credentials.admin_password, unix_sock=str(server.socket_path))
+    way = {"unix_sock": str(server.socket_path), "ssl_context": False}
+    return log_in("tlstax_admin", credentials.admin_password, **way)
 
 
 def over_tcp(server: ServerProcess, credentials: Credentials, *, tls: bool) -> pg8000.dbapi.Connection:
