@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,11 +49,17 @@ class LoadMachine:
         return family(self.process.pid, word="tlstax-engine")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def machines() -> Iterator[Sequence[LoadMachine]]:
-    started = [load_machine(name) for name in ("c1", "c2")]
-    yield started
-    for machine in started:
+    with started() as both:
+        yield both
+
+
+@contextmanager
+def started() -> Iterator[Sequence[LoadMachine]]:
+    both = [load_machine(name) for name in ("c1", "c2")]
+    yield both
+    for machine in both:
         machine.process.communicate()
         assert machine.process.returncode in {0, -signal.SIGKILL}
 
@@ -174,17 +181,15 @@ def test_a_trial_by_itself_is_shared_too(
         assert "operation" in record.done.histograms_ns
 
 
-def test_the_run_ends_with_a_sentence_when_a_machine_is_gone(
-    tmp_path: Path, machines: Sequence[LoadMachine], mariadb_build: object
-) -> None:
+def test_the_run_ends_with_a_sentence_when_a_machine_is_gone(tmp_path: Path, mariadb_build: object) -> None:
     assert mariadb_build
-    found = measured(
-        tmp_path, study("mariadb-11.8", "point-select"), machines, Watching(machines[1].process.kill)
-    )
-    assert found.status == "failed"
-    assert "c2" in found.stopped_because
-    assert {record.verdict.value for record in found.trials} == {"invalid"}
-    assert not machines[0].clients()
+    with started() as machines:
+        kill = Watching(machines[1].process.kill)
+        found = measured(tmp_path, study("mariadb-11.8", "point-select"), machines, kill)
+        assert found.status == "failed"
+        assert "c2" in found.stopped_because
+        assert {record.verdict.value for record in found.trials} == {"invalid"}
+        assert not machines[0].clients()
 
 
 def test_the_load_machines_are_asked_for_more_until_the_server_is_busy(
