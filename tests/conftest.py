@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,31 @@ LONGEST = (
 """Files that take longest, most of them with few tests: a process that began one last would end alone."""
 
 
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+
+
+class Turned(pytest.Dir):
+    """A folder that each process collects from another place on."""
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        inside = list(super().collect())
+        first = len(inside) * WORKER // WORKERS
+        yield from inside[first:] + inside[:first]
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir:
+    """In a new clone a process finds what another has compiled by then, and does not compile the same."""
+    folder: pytest.Dir = Turned.from_parent(parent, path=path)
+    return folder
+
+
+@pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
+def pytest_collection_turned_back(items: list[pytest.Item]) -> None:
+    """All processes have the same order, also where pytest sets those of a fixture's level together."""
+    items.sort(key=lambda item: item.path)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest come first, then those with most tests."""
@@ -64,3 +91,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def own_store(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The store of whoever runs the tests is neither read nor written: it may be that of another tlstax."""
     os.environ["TLSTAX_DATA"] = str(tmp_path_factory.mktemp("data"))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: the collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)

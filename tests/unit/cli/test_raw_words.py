@@ -97,7 +97,7 @@ def test_what_is_typed_is_refused_in_plain_words(
         assert not RAW.search("".join(capsys.readouterr()))
 
 
-@pytest.mark.parametrize(("line", "kind"), itertools.product(OF_FILES, [*FILES, "missing", "a folder"]))
+@pytest.mark.parametrize(("line", "kind"), list(itertools.product(OF_FILES, [*FILES, "missing", "a folder"])))
 def test_a_file_that_will_not_do_is_told_in_plain_words(
     line: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ use crate::engine::job;
 use crate::server::Server;
 
 /// Many times what an operation takes.
-const WINDING_UP: Duration = Duration::from_millis(150);
+const WINDING_UP: Duration = Duration::from_millis(400);
 const CONNECTIONS: usize = 4;
 
 /// What is there, and the most that was there at once.
