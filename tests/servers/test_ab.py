@@ -61,6 +61,7 @@ def test_every_block_has_new_processes_of_both_sides(tmp_path: Path, mariadb_bui
     assert gated_sides(found, Limits((Limit(outcome=CPU, most=-0.9),))).verdict == "FAIL"
 
 
+@pytest.mark.long
 def test_an_option_that_is_not_in_force_is_found_out(
     tmp_path: Path, mariadb_build: ServerBuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:

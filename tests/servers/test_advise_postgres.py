@@ -50,7 +50,7 @@ def advice(url: str, data: Path, *arguments: str) -> Advice:
 
 def test_groups_are_found_and_measured_and_nothing_is_left(house: Lent, tmp_path: Path) -> None:
     before = house.everything()
-    times = ("--budget", "8s", "--there", "4s", "--share", "50%")
+    times = ("--budget", "5s", "--there", "3s", "--share", "50%")
     found = advice(house.url(), tmp_path, *times)
     assert house.everything() == before
     (own,) = found.advised

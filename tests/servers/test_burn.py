@@ -78,7 +78,7 @@ def least_us(found: StoredRun, burn: str) -> float:
     return min(cost_us(record) for record in found.trials if record.trial.case.levels["burn"] == burn)
 
 
-@pytest.mark.parametrize("server", ["mysql_build", "mariadb_build"])
+@pytest.mark.parametrize("server", [pytest.param("mysql_build", marks=pytest.mark.long), "mariadb_build"])
 def test_a_planted_cost_is_found_in_turns_on_one_process(
     server: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -72,17 +72,17 @@ def test_every_kind_of_statement_goes_through(mysql: PrivateServer, name: str) -
         assert all(error.code in {1205, 1213} for error in done.errors)
 
 
-def test_answers_of_one_row_are_digits_that_a_compression_halves(private: PrivateServer) -> None:
-    private.prepare_table(answers_of((20_000, MIB), 1))
+def test_answers_of_one_row_are_digits_that_a_compression_halves(mainly_mysql: PrivateServer) -> None:
+    mainly_mysql.prepare_table(answers_of((20_000, MIB), 1))
     for size in (20_000, MIB):
-        asked = job(private, f"session-2x{size}", compression="zlib", operations=8)
+        asked = job(mainly_mysql, f"session-2x{size}", compression="zlib", operations=8)
         _, done = measured(asked)
         assert done.operations == 8
         assert done.compression is not None
         values = 8 * 2 * size
         assert values < done.compression.plain_received < values + 8 * 1000
         assert 0.45 * values < done.compression.packed_received < 0.55 * values
-        with closing(private.admin()) as admin:
+        with closing(mainly_mysql.admin()) as admin:
             assert answers.mismatches(admin, done.row_samples, ()) == ()
 
 
@@ -96,6 +96,7 @@ def test_what_is_sent_is_compressed_and_comes_to_the_server_whole(mysql: Private
         assert done.compression.packed_sent < 0.55 * done.compression.plain_sent
 
 
+@pytest.mark.long
 def test_answers_of_many_mebibytes_are_not_kept(mysql: PrivateServer) -> None:
     """Rows of 100 bytes come in compressed packets of some KiB; what the engine holds does not grow."""
     mysql.prepare_table(TableContent(rows=ROWS, seed=1))

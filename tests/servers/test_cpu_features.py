@@ -59,6 +59,7 @@ def test_both_sides_have_the_variable_of_the_case_and_no_other(
     assert seen == {("own", "", ""), (LEVEL, hidden, hidden)}
 
 
+@pytest.mark.long
 def test_a_client_that_finds_all_instructions_is_found_out(
     tmp_path: Path, mariadb_build: ServerBuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:

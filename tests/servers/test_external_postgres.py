@@ -348,6 +348,7 @@ def test_connections_that_would_be_closed_while_others_have_their_turn_are_refus
         house.owner(f"ALTER ROLE app IN DATABASE {house.name} RESET ALL")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limited", ["ROLE app", "DATABASE {}"])
 def test_the_limit_of_a_role_and_of_a_database_is_kept(house: Lent, tmp_path: Path, limited: str) -> None:
     """The server itself refuses whoever comes beyond it."""
@@ -425,6 +426,7 @@ def test_keys_of_a_table_that_is_there_are_read_and_nothing_is_made(house: Lent,
     assert "the URL names none" in sentence(without, 2)
 
 
+@pytest.mark.long
 def test_other_ways_to_it_are_compared_with_the_direct_one(house: Lent, tmp_path: Path) -> None:
     with firewall(house.server.endpoint().port) as (port, _):
         done = tlstax_run(
@@ -442,6 +444,7 @@ def test_other_ways_to_it_are_compared_with_the_direct_one(house: Lent, tmp_path
     assert {trial.trial.case.levels["address"] for trial in trials} == {"direct", "relay"}
 
 
+@pytest.mark.long
 def test_where_the_account_is_let_in_over_tls_alone_plaintext_is_left_out(
     house: Lent, tmp_path: Path
 ) -> None:
@@ -586,6 +589,7 @@ def test_a_storm_takes_no_more_than_it_was_promised_and_leaves_it_as_it_was(
     assert house.everything() == before
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is shown whose process a server is")
 def test_what_a_connection_costs_in_memory_is_its_process(house: Lent, tmp_path: Path) -> None:
     before = house.everything()

@@ -45,10 +45,8 @@ def held_up(house: House) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(
-    "number",
-    [signal.SIGINT, *(pytest.param(n, marks=pytest.mark.long) for n in (signal.SIGTERM, signal.SIGHUP))],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_second_signal_lets_it_leave_and_says_so(
     house: House, tmp_path: Path, number: signal.Signals
 ) -> None:

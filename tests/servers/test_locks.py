@@ -103,6 +103,7 @@ def beside_pgbench(postgresql_build: ServerBuild) -> Iterator[Bench]:
         yield replace(opened, equipment=Equipment(clients={"pgbench": client}, libraries={OLD: library}))
 
 
+@pytest.mark.long
 def test_what_a_client_takes_in_scrams_rounds_is_counted_and_named(beside_pgbench: Bench) -> None:
     """libpq hashes 4,096 times a login: OpenSSL 3 looks the hash up each time, under a lock, 1.1 does not."""
     taken = {}

@@ -99,7 +99,7 @@ def kind_of(failure: ClientFailure) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("encrypted", [False, True], ids=["plaintext", "tls"])
-@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("rounds", [pytest.param(1, marks=pytest.mark.long), 3])
 def test_the_server_counted_what_mysqlslap_says(
     filled: PrivateServer, admin: Database, program: ClientProgram, encrypted: bool, rounds: int
 ) -> None:
@@ -224,7 +224,7 @@ def trial(
     return run_trial(case, asked, bench), bench
 
 
-@pytest.mark.parametrize("version", ["off", "1.2", "1.3", "default"])
+@pytest.mark.parametrize("version", ["off", pytest.param("1.2", marks=pytest.mark.long), "1.3", "default"])
 def test_a_trial_of_it_is_valid(
     filled: PrivateServer, admin: Database, program: ClientProgram, version: str
 ) -> None:
@@ -351,8 +351,15 @@ def test_a_killed_mysqlslap_is_a_failure_that_says_so(filled: PrivateServer, pro
             client.wait_done(WITHIN_S)
 
 
-@pytest.mark.parametrize("moment", ["before go", "in the window"])
-@pytest.mark.parametrize("how", ["killed", "told to end"])
+@pytest.mark.parametrize(
+    ("how", "moment"),
+    [
+        ("killed", "before go"),
+        ("told to end", "in the window"),
+        pytest.param("killed", "in the window", marks=pytest.mark.long),
+        pytest.param("told to end", "before go", marks=pytest.mark.long),
+    ],
+)
 def test_nothing_is_left(filled: PrivateServer, program: ClientProgram, moment: str, how: str) -> None:
     with LoadClient(program.command, job(filled, duration_s=20.0)) as client:
         ready = client.wait_ready(WITHIN_S)

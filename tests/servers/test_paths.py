@@ -73,7 +73,7 @@ def test_a_path_carries_and_proves_that_it_was_in_the_way(bench: Bench, path: st
 
 
 @pytest.mark.parametrize("path", ["ssh-aes256-ctr", "stunnel", "haproxy", "router-passthrough"])
-@pytest.mark.parametrize("connections", [100, 1000])
+@pytest.mark.parametrize("connections", [100, pytest.param(1000, marks=pytest.mark.long)])
 def test_a_path_carries_many_connections_at_once(bench: Bench, path: str, connections: int) -> None:
     assert_valid(tried(bench, path, workload="point-select", connections=connections, duration_s=0.5))
 
@@ -88,10 +88,12 @@ def test_a_router_carries_clients_that_speak_tls(bench: Bench, path: str) -> Non
     ("path", "part", "program"),
     [
         ("ssh-aes256-cbc", 0, "sshd of the path ssh-aes256-cbc, near the server"),
-        ("ssh-aes256-cbc", 1, "ssh of the path ssh-aes256-cbc, near the client"),
-        ("stunnel", 0, "stunnel4 of the path stunnel, near the server"),
+        pytest.param(
+            "ssh-aes256-cbc", 1, "ssh of the path ssh-aes256-cbc, near the client", marks=pytest.mark.long
+        ),
+        pytest.param("stunnel", 0, "stunnel4 of the path stunnel, near the server", marks=pytest.mark.long),
         ("stunnel", 1, "stunnel4 of the path stunnel, near the client"),
-        ("haproxy", 0, "haproxy of the path haproxy, near the client"),
+        pytest.param("haproxy", 0, "haproxy of the path haproxy, near the client", marks=pytest.mark.long),
         ("haproxy-tls", 0, "haproxy of the path haproxy-tls, near the server"),
         ("router-terminate", 0, "mysqlrouter of the path router-terminate, near the server"),
     ],
@@ -116,6 +118,7 @@ def test_a_program_that_is_killed_in_mid_trial_makes_it_invalid_and_is_started_a
     assert_valid(tried(bench, path))
 
 
+@pytest.mark.long
 def test_what_serves_one_ssh_connection_is_missed_too(bench: Bench) -> None:
     """sshd itself lives on when the process dies that carries the tunnel."""
     path = "ssh-aes128-gcm"

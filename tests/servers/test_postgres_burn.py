@@ -43,7 +43,13 @@ def reconnects(server: PrivateServer) -> Job:
     return asked.model_copy(update={"server": PostgreSqlServer(), "duration_s": 300.0, "timeout_s": 60.0})
 
 
-@pytest.mark.parametrize("source", get_args(CpuSource))
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(source, marks=() if source == "control group" else pytest.mark.long)
+        for source in get_args(CpuSource)
+    ],
+)
 def test_what_was_burned_in_processes_of_a_moment_is_counted(
     session: Session, postgresql_build: ServerBuild, source: CpuSource
 ) -> None:

@@ -92,9 +92,7 @@ def whole_log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 WORK = ("reconnect", "point-select", "storm", "insert")
 
 
-@pytest.mark.parametrize(
-    "seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 21))]
-)
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 21))])
 def test_a_run_did_what_its_server_logged(tmp_path: Path, whole_log: list[str], seed: int) -> None:
     """Each connection of each of its trials, those of the turns among them, by the name of its trial."""
     of = Study.model_validate(

@@ -37,7 +37,7 @@ def measured(
     home = Home(tmp_path_factory.mktemp("measured"))
     levels = ("--tls", "off,1.3,1.3-direct", "--workload", "reconnect")
     servers = ("--server", ",".join(VERSIONS))
-    result = home.run("run", *servers, *levels, *QUICK, "--budget", "4s", "--capture", "--json")
+    result = home.run("run", *servers, *levels, *QUICK, "--budget", "2s", "--capture", "--json")
     assert result.returncode == 0, result.stderr
     with home.store() as store:
         return home, json.loads(result.stdout), store.load("last").trials
@@ -194,6 +194,7 @@ def running(home: Home) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing(
     home: Home, running: subprocess.Popen[str]
 ) -> None:
@@ -213,6 +214,7 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing(
     assert len(stored.trials) >= 3
 
 
+@pytest.mark.long
 def test_what_a_killed_run_left_is_gone_after_the_next_start(
     home: Home, running: subprocess.Popen[str]
 ) -> None:

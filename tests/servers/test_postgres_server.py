@@ -183,7 +183,9 @@ def test_the_load_account_works_in_its_own_database_alone(started: tuple[ServerP
         load.cursor().execute("ALTER SYSTEM SET work_mem = '8MB'")
 
 
-@pytest.mark.parametrize("with_group", [True, False], ids=["control group", "signals"])
+@pytest.mark.parametrize(
+    "with_group", [True, pytest.param(False, marks=pytest.mark.long)], ids=["control group", "signals"]
+)
 def test_all_of_its_processes_pause_go_on_and_end(
     session: Session, debian: ServerBuild, *, with_group: bool
 ) -> None:
@@ -248,8 +250,16 @@ def test_a_server_that_died_starts_again_on_its_data(session: Session, debian: S
     ("option", "said"),
     [
         ("--ssl_key_file=/nowhere/key.pem", 'could not access private key file "/nowhere/key.pem"'),
-        ("--ssl_min_protocol_version=TLSv9", 'invalid value for parameter "ssl_min_protocol_version"'),
-        ("--no_such_setting=1", 'unrecognized configuration parameter "no_such_setting"'),
+        pytest.param(
+            "--ssl_min_protocol_version=TLSv9",
+            'invalid value for parameter "ssl_min_protocol_version"',
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "--no_such_setting=1",
+            'unrecognized configuration parameter "no_such_setting"',
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_server_that_does_not_start_says_why_in_a_sentence(
@@ -330,7 +340,9 @@ def apart(cache: Path, debian: ServerBuild) -> str:
     return debian.specimen.name
 
 
-@pytest.mark.parametrize("script", [RUN_A_SERVER, PAUSE_A_SERVER], ids=["running", "paused"])
+@pytest.mark.parametrize(
+    "script", [pytest.param(RUN_A_SERVER, marks=pytest.mark.long), PAUSE_A_SERVER], ids=["running", "paused"]
+)
 def test_a_killed_laboratory_leaves_neither_processes_nor_memory(apart: str, script: str) -> None:
     with laboratory(script, apart) as (process, pid, path):
         members = tree_of(pid)

@@ -94,6 +94,7 @@ def test_each_line_does_what_it_is_printed_for(session: Session, name: str) -> N
     assert after.word.password_encryption == "scram-sha-256"
 
 
+@pytest.mark.long
 def test_groups_and_versions_that_were_set_otherwise_are_mended(session: Session) -> None:
     with running("postgresql-18", session) as house:
         settings = {
@@ -121,6 +122,7 @@ def assert_not_asked_twice(found: InspectedServer) -> None:
     assert not found.default.hello_retry
 
 
+@pytest.mark.long
 def test_a_password_that_is_set_anew_is_hashed_as_often_as_is_said(session: Session) -> None:
     """By the server, as it says psql's \\password is to do it (`scram_iterations` is reported to clients)."""
     with running("postgresql-18", session) as house:

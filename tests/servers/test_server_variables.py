@@ -64,7 +64,12 @@ def assert_valid(record: TrialRecord) -> None:
 
 @pytest.mark.parametrize("product", [pytest.param("mysql", marks=pytest.mark.long), "mariadb"])
 @pytest.mark.parametrize(
-    ("certificate", "key"), [("rsa-1024", "RSA 1024"), ("rsa-4096", "RSA 4096"), ("ec-p256", "EC P-256")]
+    ("certificate", "key"),
+    [
+        pytest.param("rsa-1024", "RSA 1024", marks=pytest.mark.long),
+        pytest.param("rsa-4096", "RSA 4096", marks=pytest.mark.long),
+        ("ec-p256", "EC P-256"),
+    ],
 )
 def test_clients_see_the_certificate_of_the_case(  # noqa: PLR0913, PLR0917 (fixtures)
     product: str,

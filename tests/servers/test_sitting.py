@@ -83,8 +83,8 @@ def first_block(found: StoredRun) -> list[TrialRecord]:
     ("server", "workload"),
     [
         ("mysql-9.7", "reconnect"),
-        ("mariadb-11.8", "point-select"),
-        ("mariadb-11.8", "storm"),
+        pytest.param("mariadb-11.8", "point-select", marks=pytest.mark.long),
+        pytest.param("mariadb-11.8", "storm", marks=pytest.mark.long),
         pytest.param("mysql-9.7", "point-select", marks=pytest.mark.long),
         pytest.param("mysql-9.7", "storm", marks=pytest.mark.long),
         pytest.param("mariadb-11.8", "reconnect", marks=pytest.mark.long),

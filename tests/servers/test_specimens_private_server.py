@@ -289,7 +289,7 @@ def test_a_start_that_takes_too_long_is_given_up(
     assert children() == before
 
 
-@pytest.fixture(params=["mysql-9.7", "mariadb-11.8"])
+@pytest.fixture(params=[pytest.param("mysql-9.7", marks=pytest.mark.long), "mariadb-11.8"])
 def build_of_its_own(request: pytest.FixtureRequest, tmp_path: Path) -> ServerBuild:
     """A build of which no data are kept yet."""
     return replace(fetched(request.param), shelved=tmp_path)

@@ -54,8 +54,15 @@ def apart(request: pytest.FixtureRequest, mariadb_build: ServerBuild) -> str:
     return mariadb_build.specimen.name
 
 
-@pytest.mark.parametrize("script", [RUN_A_SERVER, PAUSE_A_SERVER], ids=["running", "paused"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "script"),
+    [
+        pytest.param(signal.SIGKILL, RUN_A_SERVER, id="killed running"),
+        pytest.param(signal.SIGTERM, PAUSE_A_SERVER, id="ended paused"),
+        pytest.param(signal.SIGKILL, PAUSE_A_SERVER, id="killed paused", marks=pytest.mark.long),
+        pytest.param(signal.SIGTERM, RUN_A_SERVER, id="ended running", marks=pytest.mark.long),
+    ],
+)
 def test_a_killed_laboratory_leaves_no_server_and_no_files(
     apart: str, number: signal.Signals, script: str
 ) -> None:

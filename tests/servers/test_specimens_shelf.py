@@ -369,6 +369,7 @@ def tampering_mirror(tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.long
 def test_a_changed_signature_is_refused(
     cache: Path, monkeypatch: pytest.MonkeyPatch, tampering_mirror: str, tmp_path: Path
 ) -> None:

@@ -26,6 +26,7 @@ def searched(home: Home, *arguments: str) -> BenchDocument:
 KINDS = [("off", "off"), ("1.3", "off"), ("1.3", "on"), ("1.2", "off")]
 
 
+@pytest.mark.long
 def test_where_there_is_time_enough_the_largest_does(tmp_path: Path, mysql_build: ServerBuild) -> None:
     found = searched(Home(tmp_path / "data"), "--within", "20s", "--most", "24", "--back-log", "200")
     assert (found.status, found.facts["sought"]) == ("complete", "connections")

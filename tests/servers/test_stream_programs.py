@@ -85,6 +85,7 @@ def test_a_postgresql_is_dumped_and_its_log_received(tmp_path: Path) -> None:
     check_log(trials)
 
 
+@pytest.mark.long
 def test_a_postgresql_is_backed_up(tmp_path: Path) -> None:
     document, trials = measured(tmp_path, "postgresql-18", "pg-basebackup", compressions=("off", "zlib"))
     check(document, trials, {"pg-basebackup": set()})

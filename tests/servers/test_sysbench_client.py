@@ -106,7 +106,9 @@ def left_in(sessions: Path) -> list[Path]:
     return [path for path in sessions.iterdir() if path.is_dir()]
 
 
-@pytest.mark.parametrize("encrypted", [False, True], ids=["plaintext", "tls"])
+@pytest.mark.parametrize(
+    "encrypted", [pytest.param(False, marks=pytest.mark.long), True], ids=["plaintext", "tls"]
+)
 @pytest.mark.parametrize(
     ("workload", "protocol"), [("point-select", "prepared"), ("point-select", "text"), ("reconnect", "text")]
 )

@@ -69,7 +69,9 @@ def measured(server: PrivateServer, asked: Job) -> tuple[Done, Mapping[str, int]
         return done, changed_counters(before, read_status(admin))
 
 
-@pytest.mark.parametrize("encrypted", [False, True], ids=["plaintext", "tls"])
+@pytest.mark.parametrize(
+    "encrypted", [pytest.param(False, marks=pytest.mark.long), True], ids=["plaintext", "tls"]
+)
 @pytest.mark.parametrize(("name", "protocol"), CASES)
 def test_the_server_counted_every_statement_of_an_operation(
     filled: PrivateServer, name: str, protocol: Protocol, encrypted: bool

@@ -28,6 +28,7 @@ def house(mariadb_build: ServerBuild, session: Session) -> Iterator[PrivateServe
         yield server
 
 
+@pytest.mark.long
 def test_the_users_file_is_priced_beside_the_one_authority_that_the_server_needs(
     house: PrivateServer, tmp_path: Path
 ) -> None:
