@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Literal
 
@@ -91,7 +90,7 @@ def check_libssl(mysqld: Path, directory: Path) -> None:
     environment = {**os.environ, "LD_LIBRARY_PATH": str(plain(directory)), "LD_TRACE_LOADED_OBJECTS": "1"}
     try:
         done = ran([mysqld], environment)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         raise UserMistake(f"{mysqld} cannot be run ({reason(error)})") from error
     loaded = _LIBSSL.findall(done.stdout)
     if not loaded:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tlstax.specimens.processes import ran
+from tlstax.specimens.processes import must_run
 from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary, loader_of
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.support.plain_words import reason
 
 TRACE = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "PATH": os.defpath, "LC_ALL": "C"}
 BINDINGS = {"LD_BIND_NOW": "1", "LD_DEBUG": "bindings"}
@@ -82,7 +80,7 @@ def reached(build: ServerBuild, library: TlsLibrary | None, fault: Fault) -> tup
     """
     command = build.command(["--version"], tls_library=library, preload=fault.library)
     environment = build.environment(library, fault.library)
-    done = _traced(build.executable, command, {**TRACE, **BINDINGS, **environment})
+    done = must_run(build.executable, command, {**TRACE, **BINDINGS, **environment})
     if str(fault.library) not in done.stdout:
         raise MachineFault(f"{build.specimen.name} cannot be given {fault.library}: the loader leaves it out")
     bound = (match for match in _BOUND.finditer(done.stderr) if match["name"] == fault.stands_for)
@@ -92,7 +90,7 @@ def reached(build: ServerBuild, library: TlsLibrary | None, fault: Fault) -> tup
 def ask(build: ServerBuild, library: TlsLibrary | None = None) -> Loaded:
     """What the loader would load for the server over the library (None: over its own)."""
     command = build.command(["--version"], tls_library=library)
-    done = _traced(build.executable, command, {**TRACE, **build.environment(library)})
+    done = must_run(build.executable, command, {**TRACE, **build.environment(library)})
     missing = dict.fromkeys((match["file"], match["version"]) for match in _MISSING.finditer(done.stderr))
     return Loaded(
         paths={match["name"]: match["path"] for match in _LOADED.finditer(done.stdout)},
@@ -107,19 +105,10 @@ def not_found(program: Path, directories: Sequence[Path]) -> tuple[str, ...]:
     """
     path = {"LD_LIBRARY_PATH": ":".join(map(str, directories))} if directories else {}
     try:
-        done = _traced(program, [str(program)], {**TRACE, **path})
+        done = must_run(program, [str(program)], {**TRACE, **path})
     except MachineFault:
         return ()
     return tuple(sorted({m["name"] for m in _LOADED.finditer(done.stdout) if m["path"] == "not found"}))
-
-
-def _traced(
-    program: Path, command: list[str], environment: dict[str, str]
-) -> subprocess.CompletedProcess[str]:
-    try:
-        return ran(command, environment)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{program} cannot be run ({reason(error)})") from error
 
 
 def _check_names(build: ServerBuild, library: TlsLibrary, asked: tuple[str, ...]) -> None:

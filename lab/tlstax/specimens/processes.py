@@ -18,6 +18,7 @@ read when told to (capabilities(7), CAP_DAC_READ_SEARCH), and no more.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import pwd
 import re
@@ -33,6 +34,7 @@ from pathlib import Path
 
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
+from tlstax.support.plain_words import reason
 
 GATE = 'read -r go && exec "$@" <"$0"'
 POLL_S = 0.02
@@ -144,17 +146,35 @@ def ran(
 ) -> subprocess.CompletedProcess[str]:
     """Run a small program to its end; `typed` is its standard input, else that is ours.
 
-    Raises OSError where it cannot be executed, subprocess.TimeoutExpired where it does not end in time.
+    Raises OSError where it cannot be executed or does not end in time.
     """
-    return subprocess.run(
-        command,
-        input=typed,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=timeout_s,
-        env=environment,
-    )
+    try:
+        return subprocess.run(
+            command,
+            input=typed,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout_s,
+            env=environment,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError(errno.ETIMEDOUT, reason(error)) from error
+
+
+def must_run(
+    name: str | Path,
+    command: Sequence[str | Path],
+    environment: Mapping[str, str] | None = None,
+    *,
+    timeout_s: float = 60.0,
+    typed: str | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """`ran`, for a program of this name that is needed: MachineFault in place of OSError."""
+    try:
+        return ran(command, environment, timeout_s=timeout_s, typed=typed)
+    except OSError as error:
+        raise MachineFault(f"{name} does not run ({reason(error)})") from error
 
 
 def put_first(pid: int) -> None:

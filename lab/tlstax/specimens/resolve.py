@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from tlstax.study.factor import EXTERNAL
 from tlstax.study.product import ProductName, product_of
 from tlstax.support.credentials import called
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.plain_words import reason
 from tlstax.support.text import closest
 from tlstax.support.trusted import sha256_of
 
@@ -226,8 +226,8 @@ def version_of(build: ServerBuild) -> tuple[ProductName, str]:
     """
     try:
         done = ran(build.command(["--version"]), {**os.environ, **build.environment()})
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise _broken(build, str(error)) from error
+    except OSError as error:
+        raise _broken(build, reason(error)) from error
     match = _VERSION.search(done.stdout)
     if done.returncode != 0:
         raise _broken(build, "".join(done.stderr.strip().splitlines()[-1:]))

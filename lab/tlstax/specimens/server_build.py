@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.records.trial import LibraryClaim, PlantedClaim, Specimen
-from tlstax.specimens.processes import ran
+from tlstax.specimens.processes import must_run, ran
 from tlstax.study.level_names import BURN, COUNT_LOCKS
 from tlstax.study.product import ProductName
 from tlstax.support.directories import plain
 from tlstax.support.errors import MachineFault
-from tlstax.support.plain_words import reason
 from tlstax.support.trusted import sha256_of
 
 
@@ -65,7 +63,7 @@ def capabilities(library: TlsLibrary, environment: Mapping[str, str]) -> tuple[i
     variables = {"PATH": os.defpath, "LC_ALL": "C", "LD_LIBRARY_PATH": path, **environment}
     try:
         done = ran([program, "version", "-c"], variables, timeout_s=PATIENCE_S)
-    except (OSError, subprocess.SubprocessError):
+    except OSError:
         return None
     said = _WORDS.search(done.stdout)
     return tuple(int(word, 16) for word in said[1].strip(":").split(":")) if said else None
@@ -203,10 +201,7 @@ class ServerBuild:
 
 def version_told(name: str, command: Sequence[str], pattern: re.Pattern[str]) -> str:
     """What the program of that name says to --version, by the first group. MachineFault where it does not."""
-    try:
-        done = ran([*command, "--version"])
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{name} does not run ({reason(error)})") from error
+    done = must_run(name, [*command, "--version"])
     found = pattern.search(done.stdout)
     if done.returncode != 0 or found is None:
         last = "".join(done.stderr.strip().splitlines()[-1:]) or "no message"

@@ -12,7 +12,6 @@ import gzip
 import lzma
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -31,6 +30,7 @@ from tlstax.specimens import manifest as manifests
 from tlstax.specimens.carried import CONTENTS, PARTS, SUMS, Bundle
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.manifest import Recipe
+from tlstax.specimens.processes import must_run
 from tlstax.specimens.progress import Reporter, megabytes
 from tlstax.specimens.sessions import Session
 from tlstax.specimens.sources import tool
@@ -289,13 +289,7 @@ def stripped(scratch: Path) -> Path:
         shutil.copyfile(program, target)
         target.chmod(0o755)
         # Names of functions stay: profiles say by them where time goes.
-        done = subprocess.run(
-            ["strip", "--strip-debug", str(target)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=STRIP_S,
-        )
+        done = must_run("strip", ["strip", "--strip-debug", str(target)], timeout_s=STRIP_S)
         if done.returncode:
             raise MachineFault(f"{program.name} could not be made smaller ({done.stderr.strip()})")
     return folder

@@ -244,7 +244,7 @@ def _runs(pid: int) -> bool:
 def told_version(kept: Kept) -> str:
     """What the specimen's program prints of its version. MachineFault where it does not run."""
     command = own_command(kept, kept.program, [VERSION_OPTION[kept.manifest.recipe.name]])
-    done = processes.ran(processes.mortal(command), typed="")
+    done = processes.must_run(kept.program, processes.mortal(command), typed="")
     said = (done.stdout + done.stderr).strip()
     if done.returncode != 0:
         raise MachineFault(f"{kept.program} does not run ({said[-200:] or 'no message'})")

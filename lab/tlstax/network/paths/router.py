@@ -18,7 +18,7 @@ from pathlib import Path
 from tlstax.network.paths.design import Design, Ends, Laid, Place, Plan, Ports, Program, own_command
 from tlstax.network.paths.exchange import Exchange, exchange
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.processes import mortal, ran
+from tlstax.specimens.processes import mortal, must_run
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
 
@@ -165,6 +165,6 @@ class Router(Design):
         """The account of the status page; its password goes over standard input."""
         tool = kept.program.with_name("mysqlrouter_passwd")
         command = own_command(kept, tool, ["set", str(file), USER], libraries)
-        done = ran(mortal(command), typed=f"{self._password}\n")
+        done = must_run(tool, mortal(command), typed=f"{self._password}\n")
         if done.returncode != 0:
             raise MachineFault(f"MySQL Router's password file cannot be made ({done.stderr.strip()[-200:]})")

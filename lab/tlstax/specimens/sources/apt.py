@@ -13,13 +13,12 @@ import os
 import pwd
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.specimens.manifest import AptPackages, Part, Recipe
-from tlstax.specimens.processes import mortal, ran
+from tlstax.specimens.processes import mortal, must_run, ran
 from tlstax.specimens.progress import Reporter, megabytes
 from tlstax.specimens.sources import tool
 from tlstax.specimens.sources.tool import Place
@@ -100,7 +99,7 @@ def keep_links_inside(tree: Path) -> None:
 
 
 def _dpkg_deb(*arguments: str) -> str:
-    done = ran(mortal(["dpkg-deb", *arguments]), timeout_s=300)
+    done = must_run("dpkg-deb", mortal(["dpkg-deb", *arguments]), timeout_s=300)
     if done.returncode != 0:
         raise fault("a package cannot be unpacked", done.stderr)
     return done.stdout
@@ -222,7 +221,7 @@ class AptCommand:
 
     def _ask(self, command: list[str]) -> str:
         """What apt says from the lists that it has."""
-        done = ran(mortal(command), {**os.environ, **self._environment()})
+        done = must_run(command[0], mortal(command), {**os.environ, **self._environment()})
         if done.returncode != 0:
             raise fault(f"{command[0]} failed", done.stdout + done.stderr)
         return done.stdout
@@ -346,7 +345,7 @@ def _status(given: tuple[str, ...], architecture: str) -> str:
 
 
 def _architecture() -> str:
-    return ran(["dpkg", "--print-architecture"]).stdout.strip()
+    return must_run("dpkg", ["dpkg", "--print-architecture"]).stdout.strip()
 
 
 def _size(file: Path) -> int:
@@ -446,7 +445,7 @@ def _keyrings() -> tuple[Path, ...]:
 def _output_of(command: list[str]) -> str:
     try:
         return ran(command).stdout
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         raise MachineFault(
             f"{command[0]} cannot be run ({reason(error)})", remedy="repair this machine's apt"
         ) from error

@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,13 +22,12 @@ from platform import machine
 
 from tlstax.specimens.catalogue import FAULT_SOURCES, INSTALLING, RUN, files_of
 from tlstax.specimens.manifest import AptPackages, Crate, CSource, DriverBuild, OpensslBuild, Part, Recipe
-from tlstax.specimens.processes import ran
+from tlstax.specimens.processes import must_run
 from tlstax.specimens.progress import Meter, Reporter
 from tlstax.specimens.sources import apt, tool
 from tlstax.specimens.sources.tool import Place, unpack_tar
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import MachineFault
-from tlstax.support.plain_words import reason
 from tlstax.support.trusted import sha256_of
 
 CONFIGURE_TARGETS = {"x86_64": "linux-x86_64", "aarch64": "linux-aarch64"}
@@ -241,10 +239,7 @@ def fill_fault(recipe: Recipe, source: CSource, place: Place, reporter: Reporter
 def _compiler_name() -> str:
     """What the compiler calls itself."""
     path = shutil.which(COMPILER) or COMPILER
-    try:
-        said = ran([path, "--version"]).stdout
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{path} cannot be run ({reason(error)})") from error
+    said = must_run(path, [path, "--version"]).stdout
     return next(iter(said.splitlines()), COMPILER)
 
 

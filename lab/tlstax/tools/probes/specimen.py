@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Literal, get_args
@@ -26,7 +25,6 @@ from tlstax.study import tls_levels, workloads
 from tlstax.study.tls_levels import KEY_GROUPS, group_name
 from tlstax.support.directories import data_dir, specimens_dir
 from tlstax.support.errors import MachineFault, TlstaxError
-from tlstax.support.plain_words import reason
 from tlstax.support.trusted import sha256_of
 
 FACTS = "facts.json"
@@ -209,18 +207,9 @@ def _knows(command: list[str], group: str) -> bool:
 
 def _output_of(command: list[str]) -> str:
     """All that the program wrote. MachineFault when it does not run."""
-    try:
-        done = subprocess.run(
-            processes.mortal(command),
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            check=False,
-            timeout=ASK_TIMEOUT_S,
-            env={**os.environ, "OPENSSL_CONF": "/dev/null"},
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"its openssl does not run ({reason(error)})") from error
+    environment = {**os.environ, "OPENSSL_CONF": "/dev/null"}
+    mortal = processes.mortal(command)
+    done = processes.must_run("its openssl", mortal, environment, timeout_s=ASK_TIMEOUT_S, typed="")
     return done.stdout + (done.stderr if "s_client" in command or done.returncode else "")
 
 
