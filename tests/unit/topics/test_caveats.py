@@ -7,14 +7,14 @@ import json
 import pytest
 
 from fake_slices import in_turns, slices_of
-from fake_trials import TAX_TRUTHS, fake_record, fake_run, tax_truth, whole_tax
+from fake_trials import TAX_TRUTHS, Truth, fake_record, fake_run, tax_truth, whole_tax
 from observed_windows import ticks
 from tlstax.plan.at_work import words
 from tlstax.plan.order import cases
 from tlstax.records.beforehand import AtWork, AtWorkStep, ExternalServer
 from tlstax.records.trial import RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.records.window import CpuSlice, Window, WireUse
-from tlstax.study import load_study, override
+from tlstax.study import Case, load_study, override
 from tlstax.study.changes import by_addresses
 from tlstax.topics.answer.caveats import BESIDE_ANOTHER, of_external, of_machine, others_per_s
 from tlstax.topics.answer.document import document
@@ -217,3 +217,31 @@ def test_a_report_says_in_how_many_trials_another_run_measured() -> None:
     (caveat,) = set(document(run.model_copy(update={"trials": trials})).caveats) - set(alone)
     assert caveat.startswith("another run was measuring on the same processors at the same time")
     assert caveat.endswith(f"(12 of {len(run.trials)} trials)")
+
+
+def by_pg8000(waited_us: float, *, ops_per_s: float = 40.0, client: str = "pg8000-1") -> str:
+    """What is said of connections that over TLS take that much longer, and 2 ms of CPU time."""
+    study = override(override(load_study("tax"), "workload", ["reconnect"]), "server", ["postgresql-18"])
+    study = override(study, "client", [client])
+
+    def truth(case: Case) -> Truth:
+        more_us = 0.0 if case.levels.tls == "off" else 1_000.0
+        phases = {"connect": 3_000.0 + (waited_us + 2_000.0 if more_us else 0.0), "query": 200.0}
+        return Truth(
+            ops_per_s, {**phases, "operation": sum(phases.values())}, 1_000 + more_us, 2_000 + more_us
+        )
+
+    run = fake_run(study, noise=0.0, number_of_blocks=3, truth=truth, invalid=False)
+    return " ".join(document(run).caveats)
+
+
+def test_a_driver_that_waits_for_an_acknowledgement_is_named() -> None:
+    assert "a connect takes 41 ms longer than its CPU time explains: a driver that leaves Nagle" in by_pg8000(
+        41_000
+    )
+
+
+def test_a_driver_that_does_not_wait_is_not_named_nor_one_that_works() -> None:
+    assert "Nagle" not in by_pg8000(20_000)
+    assert "Nagle" not in by_pg8000(41_000, ops_per_s=400.0)
+    assert "Nagle" not in by_pg8000(41_000, client="engine")

@@ -20,6 +20,7 @@ from tlstax.stats.outcomes import shares, together, window_slices
 from tlstax.stats.series import Values
 from tlstax.stats.wording import known_to, percent, signed_percent
 from tlstax.study import Study
+from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.labels import full_label, group_label, label_levels
 from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE, RECONNECTING, STORM, key_of
 from tlstax.study.mixes import Mix
@@ -50,12 +51,15 @@ HELLO_RETRY = (
 
 
 def busy_clients(study: Study, found: Iterable[Estimate], values: Values) -> Busy:
-    """Where the client worked so hard that it may be what limits the rate, for each case that was compared.
+    """For each case that was compared, where its client may be what limits the rate, by work or by a wait.
 
     `values` are the outcomes of all valid trials.
     """
     compared = {estimate.comparison.key: estimate.comparison for estimate in found}
-    return {key: tuple(_client_bound(study, comparison, values)) for key, comparison in compared.items()}
+    return {
+        key: (*_client_bound(study, comparison, values), *_held_back(study, comparison, values))
+        for key, comparison in compared.items()
+    }
 
 
 def of_finding(study: Study, estimate: Estimate, ratio: Interval, busy: Busy) -> tuple[str, ...]:
@@ -149,6 +153,40 @@ def _client_bound(study: Study, comparison: Comparison, values: Values) -> Itera
 def _mean_share(records: Sequence[TrialRecord], values: Values, name: str, *, otherwise: float) -> float:
     shares = [known[name] for record in records if name in (known := values[record.trial.place])]
     return fmean(shares) if shares else otherwise
+
+
+HELD_BACK_US = 35_000
+"""From here on a connect over TLS waits for a delayed acknowledgement: Linux delays one by 40 ms at least
+(TCP_DELACK_MIN, include/net/tcp.h), and TLS itself adds a few to a driver that does not wait."""
+
+
+def _held_back(study: Study, comparison: Comparison, values: Values) -> Iterator[str]:
+    """Where a driver on this machine takes that much longer to connect over TLS, and nobody works meanwhile.
+
+    Queues are ruled out by how busy both sides are: at the most, work waits three times as long as it takes.
+    """
+    case, baseline = comparison.case.levels, comparison.baseline.levels
+    is_near = not case.rtt_ms and not case.jitter_ms
+    if case.client not in DRIVERS or not is_near or not case.is_encrypted or baseline.is_encrypted:
+        return
+    waits_us = []
+    for pair in comparison.pairs:
+        own, plain = values[pair.record.trial.place], values[pair.baseline.trial.place]
+        busiest = max(known.get(share, 0.0) for known in (own, plain) for share in _SHARES_OF_SIDES)
+        if "connect_p50_us" not in own or "connect_p50_us" not in plain or busiest > BUSY_CLIENT_SHARE:
+            return
+        work_us = sum(own.get(name, 0.0) - plain.get(name, 0.0) for name in _CPU_OF_SIDES)
+        waits_us.append(own["connect_p50_us"] - plain["connect_p50_us"] - work_us)
+    if waits_us and min(waits_us) >= HELD_BACK_US:
+        yield (
+            f"in {full_label(comparison.case, study)} a connect takes {fmean(waits_us) / 1000:.0f} ms longer "
+            "than its CPU time explains: a driver that leaves Nagle's algorithm on waits as long, for an "
+            "acknowledgement that Linux delays by 40 ms (TCP_NODELAY on its socket ends it)"
+        )
+
+
+_SHARES_OF_SIDES = ("client_cpu_share", "server_cpu_share")
+_CPU_OF_SIDES = ("client_cpu_us_per_op", "server_cpu_us_per_op")
 
 
 def _control_differs(control: Interval | None) -> Iterator[str]:

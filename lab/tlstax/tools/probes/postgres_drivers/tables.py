@@ -22,6 +22,7 @@ from tlstax.tools.probes.postgres_drivers.document import (
     WordRow,
 )
 from tlstax.tools.probes.postgres_drivers.words import MEANINGS
+from tlstax.topics.answer.caveats import HELD_BACK_US
 from tlstax.topics.core.figures import NOTHING, UNKNOWN
 from tlstax.topics.core.section import Block, Items, Section, Words
 from tlstax.topics.core.table import Cell, Number, Table
@@ -82,10 +83,6 @@ COSTS_EXPLAINED = (
     "Connect's time is the median of the driver's whole connect call, and its CPU time that of connecting, "
     "asking and closing, less a statement's."
 )
-
-HELD_BACK_US = 35_000
-"""From here on a connect over TLS waits for a delayed acknowledgement: Linux delays one by 40 ms at least
-(TCP_DELACK_MIN, include/net/tcp.h), and TLS itself adds a few to a driver that does not wait."""
 
 HELD_BACK = (
     "With {} a connect over TLS takes {:.0f} ms or more longer than in the clear, CPU time aside. A driver "
