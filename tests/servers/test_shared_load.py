@@ -141,18 +141,22 @@ def test_two_machines_send_one_load_and_the_server_counts_what_they_say(
     assert found.header.load is not None
     assert list(found.header.load.machines) == ["c1", "c2"]
     assert [step.machines for step in found.header.load.steps][:1] == [1] * bool(found.header.load.steps)
-    valid = [record for record in found.trials if record.verdict.value == "valid"]
+    ended = [record for record in found.trials if record.done is not None]
     # Nothing but beginnings too far apart, on a busy machine, may cost a trial.
     doubts = [reason for record in found.trials for reason in record.verdict.reasons]
     assert all("began more than a twentieth" in reason for reason in doubts), doubts
-    assert valid
-    for record in valid:
+    assert ended
+    for record in ended:
         assert record.load is not None
         assert record.done is not None
         assert record.server is not None
         assert [part.connections for part in record.load.parts] == [3, 2]
         assert sum(part.operations for part in record.load.parts) == record.done.operations
         assert record.server.status_delta["Connections"] >= CONNECTIONS
+        assert record.job is not None
+        assert not record.job.account.password
+        if not record.is_valid:
+            continue
         assert record.slices is not None
         assert record.slices.lead_in is None
         # Slices that began too far apart do not count. Where they were few, the median is of those that do:
@@ -160,8 +164,6 @@ def test_two_machines_send_one_load_and_the_server_counts_what_they_say(
         assert 0 < len(record.slices.rounds) <= record.load.slices - record.load.apart
         if 2 * (record.load.apart + 1) < record.load.slices:
             assert record.slices.length_s >= 20 * record.load.skew_us / 1e6
-        assert record.job is not None
-        assert not record.job.account.password
     assert not [client for machine in machines for client in machine.clients()]
 
 
