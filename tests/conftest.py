@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 from collections import Counter
@@ -91,10 +90,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def own_store(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The store of whoever runs the tests is neither read nor written: it may be that of another tlstax."""
     os.environ["TLSTAX_DATA"] = str(tmp_path_factory.mktemp("data"))
-
-
-def pytest_collection_finish() -> None:
-    """What was imported and collected stays: the collector need not look at it again and again."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)

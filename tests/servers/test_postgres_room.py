@@ -467,7 +467,8 @@ def test_a_server_says_what_it_is(server: Started, admin: PostgresDatabase) -> N
     assert limit == 20
     limits = server_facts.connection_limits(admin)
     assert (limits.max_connections, limits.max_user_connections) == (20, 0)
-    assert server_facts.identity(admin) == server_facts.identity(server.admin())
+    with server.admin() as other:
+        assert server_facts.identity(admin) == server_facts.identity(other)
     assert server_facts.requires_tls(admin) is False
     assert server_facts.variables(admin, ["max_connections", "nothing_of_this_name"]) == {
         "max_connections": "23"
