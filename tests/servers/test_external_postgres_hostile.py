@@ -240,7 +240,7 @@ NO_TLS: tuple[Act, ...] = ("hear", b"N", "hear")
         ((*NO_TLS, OK, error("57P01", "terminating connection"), "close"), "somebody ended a connection"),
         ((*NO_TLS, OK, KEY, "close"), "127.0.0.1"),
         ((*NO_TLS, OK, message(b"Z", b"?")), ""),
-        ((*NO_TLS, READY, "silence"), "does not follow PostgreSQL's protocol"),
+        ((*NO_TLS, READY, "silence"), "does not speak PostgreSQL's protocol"),
         ((*NO_TLS, message(b"N", b"SNOTICE\0Mhello\0\0"), "endless"), "127.0.0.1"),
         ((*NO_TLS, message(b"N", b"x"), "drip"), "127.0.0.1"),
         ((*NO_TLS, message(b"S", b"client_encoding\0zip\0"), *LET_IN), ""),

@@ -99,18 +99,26 @@ class BoundedChannel:
             self.channel.close()
 
 
+AUTHENTICATION_OK = 0
+"""Source: PostgreSQL documentation, 54.7, AuthenticationOk; it comes where no proof is asked for, too."""
+
+
 class GuardedSession(Session):
     """pg8000's, for an external server: whether and how the account is proved, another decides."""
 
     def __init__(self, channel: BoundedChannel, prove: Prove, **account: Any) -> None:
-        """Log in. Raises what pg8000 does, and TlstaxError."""
-        self._prove = prove
+        """Log in. Raises what pg8000 does, and SqlError and TlstaxError."""
+        self._prove, self._is_let_in = prove, False
         channel.allow(LOGIN_STEPS)
         super().__init__(sock=channel, ssl_context=False, **account)
+        if not self._is_let_in:
+            channel.close()
+            raise Malformed("a server that is ready before it has let anybody in")
 
     def handle_AUTHENTICATION_REQUEST(self, data: bytes, context: Context) -> None:  # noqa: N802, ARG002
         """What pg8000 would answer by itself, whoever asks."""
         (code,) = struct.unpack_from("!i", data)
+        self._is_let_in = code == AUTHENTICATION_OK
         answer = self._prove(code, data[4:])
         if answer is not None:
             self._send_message(b"p", answer)

@@ -6,7 +6,7 @@ import struct
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tlstax.postgres import guarded_connection
@@ -83,6 +83,7 @@ def test_answers_come_in_pieces() -> None:
 
 
 @given(st.binary(max_size=400))
+@example(b"Z\x00\x00\x00\x04")
 def test_any_bytes_in_the_place_of_a_login_are_an_error(data: bytes) -> None:
     fake = FakeSocket(data)
     with pytest.raises(SqlError) as failed:
