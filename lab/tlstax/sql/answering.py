@@ -12,7 +12,7 @@ import os
 import re
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -167,12 +167,16 @@ def _in_hex(packed: bytes) -> str:
 
 def holder_of(link: str) -> int | None:
     """The process that has a file which links to this; None where that is another user's."""
-    for process in psutil.pids():
-        with contextlib.suppress(OSError):
-            for file in Path(f"/proc/{process}/fd").iterdir():
-                with contextlib.suppress(OSError):
-                    if str(file.readlink()) == link:
-                        return process
+    return next((pid for pid in psutil.pids() if _file_of(pid, {link}) is not None), None)
+
+
+def _file_of(pid: int, links: Collection[str]) -> tuple[str, str] | None:
+    """The first of a process's files that links to one of these, and to which."""
+    with contextlib.suppress(OSError):
+        for file in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if (target := str(file.readlink())) in links:
+                    return str(file), target
     return None
 
 
@@ -183,14 +187,8 @@ def find_listener(pid: int, port: int) -> Listener | None:
     names the inode of the one that listens; the process must hold it. With thousands of closed connections
     the table is long: look once.
     """
-    process = Path(f"/proc/{pid}")
-    wanted = set(_listening_on(port, process))
-    with contextlib.suppress(OSError):
-        for file in (process / "fd").iterdir():
-            with contextlib.suppress(OSError):
-                if (target := str(file.readlink())) in wanted:
-                    return Listener(pid=pid, port=port, file=str(file), target=target)
-    return None
+    found = _file_of(pid, set(_listening_on(port, Path(f"/proc/{pid}"))))
+    return Listener(pid=pid, port=port, file=found[0], target=found[1]) if found else None
 
 
 def _listening_on(port: int, process: Path) -> Iterator[str]:
