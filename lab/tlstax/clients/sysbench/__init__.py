@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.manifest import AptPackages, Kept, Recipe
+from tlstax.specimens.processes import ran
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.server_build import loader_of
 from tlstax.support.errors import MachineFault
@@ -111,10 +111,8 @@ def present() -> SysbenchProgram:
 def told_version(executable: Path) -> str | None:
     """What the program says to --version, without its name; None when it does not run as sysbench."""
     try:
-        done = subprocess.run(
-            [executable, "--version"], capture_output=True, text=True, check=False, timeout=20
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = ran([executable, "--version"], timeout_s=20)
+    except OSError:
         return None
     words = done.stdout.split()
     return words[1] if done.returncode == 0 and words[:1] == ["sysbench"] and len(words) > 1 else None
