@@ -84,3 +84,8 @@ DRIVERS: dict[str, Driver] = _known()
 def speaking(protocol: Literal["mysql", "postgresql"]) -> tuple[str, ...]:
     """The names of the drivers that speak this protocol, in the order of the list."""
     return tuple(name for name, driver in DRIVERS.items() if driver.speaks == protocol)
+
+
+HELD_BACK_US = 35_000
+"""From here on a connect over TLS waits for a delayed acknowledgement: Linux delays one by 40 ms at least
+(TCP_DELACK_MIN, include/net/tcp.h), and TLS itself adds a few to a driver that does not wait."""

@@ -20,7 +20,7 @@ from tlstax.stats.outcomes import shares, together, window_slices
 from tlstax.stats.series import Values
 from tlstax.stats.wording import known_to, percent, signed_percent
 from tlstax.study import Study
-from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.driver_catalogue import DRIVERS, HELD_BACK_US
 from tlstax.study.labels import full_label, group_label, label_levels
 from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE, RECONNECTING, STORM, key_of
 from tlstax.study.mixes import Mix
@@ -153,11 +153,6 @@ def _client_bound(study: Study, comparison: Comparison, values: Values) -> Itera
 def _mean_share(records: Sequence[TrialRecord], values: Values, name: str, *, otherwise: float) -> float:
     shares = [known[name] for record in records if name in (known := values[record.trial.place])]
     return fmean(shares) if shares else otherwise
-
-
-HELD_BACK_US = 35_000
-"""From here on a connect over TLS waits for a delayed acknowledgement: Linux delays one by 40 ms at least
-(TCP_DELACK_MIN, include/net/tcp.h), and TLS itself adds a few to a driver that does not wait."""
 
 
 def _held_back(study: Study, comparison: Comparison, values: Values) -> Iterator[str]:

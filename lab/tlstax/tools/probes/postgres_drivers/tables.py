@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import StringIO
 
 from tlstax.records.capture import Conversation, Frame, Sender
+from tlstax.study.driver_catalogue import HELD_BACK_US
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
 from tlstax.tools.probes.drivers.probe_table import of_ways, yes
@@ -22,7 +23,6 @@ from tlstax.tools.probes.postgres_drivers.document import (
     WordRow,
 )
 from tlstax.tools.probes.postgres_drivers.words import MEANINGS
-from tlstax.topics.answer.caveats import HELD_BACK_US
 from tlstax.topics.core.figures import NOTHING, UNKNOWN
 from tlstax.topics.core.section import Block, Items, Section, Words
 from tlstax.topics.core.table import Cell, Number, Table
