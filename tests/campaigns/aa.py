@@ -89,7 +89,7 @@ class Tally:
 
 
 def main(count: int, seed: int, folder: Path, *, beside_load: bool) -> int:
-    """Measure so many pairs into the folder, then judge all that it keeps; 1 where too many are false."""
+    """Measure N pairs into the folder, then judge all that it keeps; 1 where too many are false."""
     folder.mkdir(parents=True, exist_ok=True)
     draw = random.Random(seed)  # noqa: S311 (order, not a secret)
     say(f"{count} pairs into {folder}{', beside other work' if beside_load else ''}")

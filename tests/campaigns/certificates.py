@@ -213,7 +213,7 @@ def show(line: str) -> None:
 
 
 def main(count: int, seed: int) -> int:
-    """Try so many kinds; the status."""
+    """Try N kinds; the status."""
     kinds = random.Random(seed).sample(KINDS, min(count, len(KINDS)))  # noqa: S311 - an order
     lost = 0
     with open_session() as session, tempfile.TemporaryDirectory(dir="/tmp") as name:

@@ -67,7 +67,7 @@ def drawn(count: int, seed: int) -> Iterator[Way]:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """So many processes that want a processor each."""
+    """N processes that want a processor each."""
     burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     try:
         yield

@@ -62,7 +62,7 @@ class Outcome:
 
 
 def main(count: int, seed: int, kinds: Sequence[Kind], server: str, budget: str) -> None:
-    """Measure all kinds so many times, and print what came of it as it comes."""
+    """Measure all kinds N times, and print what came of it as it comes."""
     draw = random.Random(seed)  # noqa: S311 (order, not a secret)
     found: dict[Kind, list[Outcome]] = {kind: [] for kind in kinds}
     for number in range(count):

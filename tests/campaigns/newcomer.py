@@ -56,7 +56,7 @@ Judge = Callable[[str, Path], str]
 class Typed:
     """A command line, how it must end, and what it must say; of `file` the kind is looked at.
 
-    `is_short` is for the usual report; `to` ends it after so many seconds by Ctrl-C, `pipe` has its reader go
+    `is_short` is for the usual report; `to` ends it after N seconds by Ctrl-C, `pipe` has its reader go
     after the first line.
     """
 

@@ -90,7 +90,7 @@ def check(text: str) -> str:
 
 
 def main(count: int, seed: int) -> int:
-    """Try so many texts; 1 where one was not read as it must be."""
+    """Try N texts; 1 where one was not read as it must be."""
     all_samples, chance = samples(), random.Random(seed)  # noqa: S311 - repeatable, not secret
     lost = 0
     for number in range(count):

@@ -100,7 +100,7 @@ class RayNode:
 
 @contextmanager
 def ray_nodes(count: int, ray: Path) -> Iterator[Sequence[RayNode]]:
-    """So many machines, joined by Ray; all of it is gone afterwards, and what was left by others before."""
+    """N machines, joined by Ray; all of it is gone afterwards, and what was left by others before."""
     _remove_leftovers()
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as scratch:
         nodes = [RayNode(number, ray, Path(scratch)) for number in range(1, count + 1)]

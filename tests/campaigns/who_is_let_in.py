@@ -260,7 +260,7 @@ def lost(tally: Tally, place: Place, own: Drawn, words: str) -> None:
 
 
 def hold_server(name: str, files: int, rng: random.Random, tally: Tally) -> None:
-    """So many files on one server."""
+    """N files on one server."""
     build = named_server(name, lambda _: None)
     with (
         open_session() as session,

@@ -41,7 +41,7 @@ def counted_run(
 
 
 def phase_wire(crossings: Crossings, times: int = TIMES) -> dict[str, PhaseWire]:
-    """What the client counted when each of these phases occurred so many times."""
+    """What the client counted when each of these phases occurred N times."""
     return {
         phase: PhaseWire(
             times=times, round_trips=times * turns, bytes_sent=times * sent, bytes_received=times * received

@@ -13,7 +13,7 @@ from tlstax.study import Case, Levels, Study, load_study
 from tlstax.study.factors import CaseLevels
 
 OPERATIONS = 10_000
-"""So many has each trial, whatever time they take."""
+"""Each trial has this many, whatever time they take."""
 
 PLAINTEXT_OPTIONS = {"useSSL": "false", "sslMode": "DISABLED"}
 Cpu = TypeVar("Cpu", CpuTime, ServerCpu)
@@ -135,7 +135,7 @@ def _times(cpu: Cpu, factor: float) -> Cpu:
 
 
 def _warmup(cold_factor: float) -> tuple[WarmupSlice, ...]:
-    """Twelve slices, the first so many times as slow as the last six."""
+    """Twelve slices, the first N times as slow as the last six."""
     factors = (cold_factor, cold_factor / 2, 4.0, 2.0, 1.5, 1.2, *[1.0] * 6)
     return tuple(
         WarmupSlice(elapsed_s=0.1 * (place + 1), operations=1000, cpu_us=1000 * 30.0 * factor)

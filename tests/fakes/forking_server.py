@@ -39,7 +39,7 @@ def burn(us: int, told: int | None = None) -> None:
 
 
 def burned_us(number: int, us: int) -> int:
-    """What so many processes had used when they were about to end."""
+    """What N processes had used when they were about to end."""
     reading, writing = os.pipe()
     total_ns = 0
     for _ in range(number):

@@ -25,7 +25,7 @@ MACHINE = Machine(
 
 
 def library(name: str, *, subjects: int, refuses: int | None = None) -> Library:
-    """A library that can do so many subjects, but for one."""
+    """A library that can do N subjects, but for one."""
     able = [None if number == refuses else Negotiated(version="TLSv1.3") for number in range(subjects)]
     reasons = ["it has no such key" if number == refuses else "" for number in range(subjects)]
     return Library(

@@ -15,7 +15,7 @@ def preparing() -> LiveRun:
 
 
 def begun(blocks: int, *, noise: float = 0.03) -> LiveRun:
-    """So many blocks have been measured, and the next is about to begin."""
+    """N blocks have been measured, and the next is about to begin."""
     found = ended(fake_run(number_of_blocks=max(1, blocks), noise=noise), "2026-11-26T12:00:00+00:00")
     changes: dict[str, object] = {
         "status": "running",

@@ -32,7 +32,7 @@ _COUNTS_BEGIN = 40
 
 
 def multiplied(recorded: StoredRun, study: Study, trials: int, seed: int = 1) -> Iterator[TrialRecord]:
-    """So many trials of the study in the plan's order, whole blocks and what is left of the last one.
+    """N trials of the study in the plan's order, whole blocks and what is left of the last one.
 
     The same arguments always give the same trials. `recorded` needs a valid trial of each role, and gives
     what is like a case the most in `_ALIKE`.

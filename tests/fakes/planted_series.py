@@ -24,7 +24,7 @@ def planted_series(study: Study, planted: Planted, *, blocks: int = 8) -> Series
 
 
 def wobble(block: int, size: float = 0.01) -> float:
-    """A factor that is off by so much, up and down by turns, and by more in every other pair of blocks."""
+    """A factor that is off by this much, up and down by turns, and by more in every other pair of blocks."""
     return 1 + size * (1 if block % 2 else -1) * (1 + (block // 2) % 2)
 
 

@@ -110,7 +110,7 @@ def totals_of(found: Array) -> Array:
 def closed_loop(
     operations: float, cost: float, *, slices: int, random: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Slices of one connection that has about so many operations of cost 1 in each: operations and length.
+    """Slices of one connection that has about N operations of cost 1 in each: operations and length.
 
     Latencies are gamma distributed, with a standard deviation of 0.4 of their mean. What was begun within the
     slice is finished, and the slice ends with it.

@@ -4,7 +4,7 @@ mutmut's own kinds of change, but for one: text gets a mark at either end, and o
 key. Upper and lower case as well would count one assertion three times; and sentences, which have spaces, are
 for a reader to judge. `max` and `min`, `all` and `any` are exchanged too, which mutmut does not do.
 
-No change is ended after so many seconds by the clock, as mutmut does beside its limit of CPU time: on a
+No change is ended after N seconds by the clock, as mutmut does beside its limit of CPU time: on a
 busy machine that ends tests which have hardly begun, and what is ended counts as noticed.
 """
 

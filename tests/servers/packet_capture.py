@@ -56,7 +56,7 @@ class Conversation:
         In TLS 1.3 it does not wait after its Finished, though a server's tickets may come before what it
         sends next. That Finished is in its first segment of application data, after the certificate if it was
         asked for one (RFC 8446, sections 2, 4.6.1 and 5); a client that has one sends it, its signature and
-        its Finished in so many `proof_records`, which may take several segments.
+        its Finished in N `proof_records`, which may take several segments.
         """
         trips, waiting, said = 2, False, b""
         for from_client, payload in self.until_the_goodbye():

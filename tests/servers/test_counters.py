@@ -63,7 +63,7 @@ def _may_count() -> None:
 
 @dataclass
 class Toucher:
-    """A process that touches so many new pages when it is told to, in a thread of its own."""
+    """A process that touches N new pages when it is told to, in a thread of its own."""
 
     process: subprocess.Popen[str]
 

@@ -61,7 +61,7 @@ def servers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
 
 
 def goes_on(home: Home, process: subprocess.Popen[str], trials: int) -> None:
-    """Wait until the run has so many trials on disk."""
+    """Wait until the run has N trials on disk."""
     wait_until(lambda: home.trials() >= trials or process.poll() is not None)
     assert process.poll() is None, process.communicate()
 

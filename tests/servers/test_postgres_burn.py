@@ -31,7 +31,7 @@ WITHIN = 0.02
 
 
 def reconnects(server: PrivateServer) -> Job:
-    """So many connections in plaintext, two at a time, each with a process of its own."""
+    """N connections in plaintext, two at a time, each with a process of its own."""
     asked = job(
         server,
         workload=workloads.built_in("reconnect", server.table_name, ROWS, "postgresql"),

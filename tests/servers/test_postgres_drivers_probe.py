@@ -114,7 +114,7 @@ def test_each_attack_has_its_messages_and_no_password(probed: tuple[PostgresDriv
     asked = word(row, "prefer").attack("clear password", "clear")
     assert asked is not None
     (given,) = [message for message in asked.messages if message.what == "proof of the account"]
-    # A type, a length, a generated password as so many asterisks, and an end.
+    # A type, a length, a generated password as asterisks, and an end.
     assert set(bytes.fromhex(given.hex)[5:-1]) == {ord("*")}
     assert given.length == len(bytes.fromhex(given.hex))
 

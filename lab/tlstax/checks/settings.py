@@ -101,7 +101,7 @@ def trust(trial: Complete) -> Iterator[Doubt]:
 
 LEAST_PEM_BYTES, FEWEST_READ = 300, 16
 """A certificate with the shortest key and signature (Ed25519) has more bytes than that as PEM. With
-fewer than so many authorities, what a client reads otherwise may be as much."""
+fewer than this many authorities, what a client reads otherwise may be as much."""
 
 
 def context(trial: Complete) -> Iterator[Doubt]:

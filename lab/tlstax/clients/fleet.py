@@ -162,7 +162,7 @@ REHEARSALS, REMEMBERED = 20, 400
 """How often a slice's beginning is rehearsed, and how many beginnings are remembered."""
 
 TYPICAL = 0.9
-"""A slice is long enough for the skew that so many of the beginnings stay below."""
+"""A slice is long enough for the skew that this share of the beginnings stay below."""
 
 LEAD_S = 0.001
 """How long before a slice begins everywhere it is ordered, beyond what the order takes to get there."""

@@ -192,7 +192,7 @@ class Wire(Frozen):
 
 
 class PhaseWire(Frozen):
-    """What crossed the wire in one phase, summed over so many `times` that the phase occurred.
+    """What crossed the wire in one phase, summed over N `times` that the phase occurred.
 
     `round_trips` counts how often the client had sent something and then had to wait for the server before
     it could go on: one for a TCP connect (SYN and its answer), one for the greeting, for which the server

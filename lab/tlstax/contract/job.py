@@ -113,7 +113,7 @@ class DriverTerms(Frozen):
 
     The client warms up in slices of 0.1 s until the CPU time per operation has stopped to fall,
     `steady_within_s` at most (contract/README.md has the rule); 0 leaves the warm-up as long as the job
-    says. With `batch`, so many operations are handed to the driver at once, by its own way of doing so;
+    says. With `batch`, that many operations are handed to the driver at once, by its own way of doing so;
     each counts as an operation.
     """
 

@@ -26,7 +26,7 @@ class Sequence(Frozen):
 
 
 class Offset(Frozen):
-    """The value of another parameter of the same statement or transaction, and so much more."""
+    """The value of another parameter of the same statement or transaction, and this much more."""
 
     kind: Literal["offset"] = "offset"
     of: str

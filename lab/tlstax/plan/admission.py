@@ -101,7 +101,7 @@ def words_of(promise: Promise, room: Room) -> str:
 
 
 def most_that_fits(of: Callable[[int], Promise], room: Room, *, least: int, most: int) -> int:
-    """As many connections as a server has room for, up to `most`; `of` says what so many are promised as.
+    """As many connections as a server has room for, up to `most`; `of` says what they are promised as.
 
     UserMistake where it has no room for `least`.
     """

@@ -29,7 +29,7 @@ PAYS = 0.5
 
 CROWDED, SURE = 0.75, 3.0
 """Others are crowded out where they run less than this share of their statements, and that is no chance: by
-so many standard deviations of a count (Poisson's)."""
+this many standard deviations of a count (Poisson's)."""
 
 
 def steps_to(most: int) -> list[int]:

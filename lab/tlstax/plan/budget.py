@@ -185,7 +185,7 @@ class Fitting:
         return cls(study.budget_s, planned_s, longer_s / more_s)
 
     def next_s(self, past: Sequence[Took], spent_s: float) -> float:
-        """How long the shortest trials of the next block measure, in seconds, when so much is spent.
+        """How long the shortest trials of the next block measure, in seconds, when `spent_s` is spent.
 
         As planned where no block has ended yet, or where trials last as long as their operations take.
         """

@@ -89,8 +89,8 @@ class Promise:
 
 
 SHARE, LEAST = 4, 8
-"""A run takes one in so many of the connections that are free, unless it is told how many; and at least this
-many where that is no more than half of them, with which one connection can be measured in every way."""
+"""A run takes one in this many of the connections that are free, unless it is told how many; and at least
+this many where that is no more than half of them, with which one connection can be measured in every way."""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ MOST_BYTES_EACH, MOST_COMPRESSED_EACH = 4 << 20, 128 << 10
 server compresses them."""
 
 SHARE_AWAY = 4
-"""One in so many mixes is measured at a distance, where trials take much longer."""
+"""One in this many mixes is measured at a distance, where trials take much longer."""
 
 
 class DrawnMix(NamedTuple):

@@ -21,7 +21,7 @@ from tlstax.study.needs import server_choices
 
 WANTED_BLOCKS = 20
 """Blocks that are to fit the budget. Trials of a case scatter about as much whether they last a tenth of a
-second or a whole one (each is a process, connections and server threads of its own), so many short ones,
+second or a whole one (each is a process, connections and server threads of its own), this many short ones,
 interleaved, tell more in the same time than few long ones (Abedi and Brecht, ICPE 2017)."""
 
 WANTED_BLOCKS_IN_TURNS = 16

@@ -37,7 +37,7 @@ CHANGES: Final = "tlstax_changes"
 """The table of which each row is a change."""
 
 MOST_CHANGES: Final = 100_000
-"""So many rows are some 20 MiB of log, about as much as the segment that pg_receivewal copies."""
+"""This many rows are some 20 MiB of log, about as much as the segment that pg_receivewal copies."""
 
 PLUGIN: Final = "test_decoding"
 """It writes changes as text, and comes with the server."""

@@ -89,7 +89,7 @@ class Counting:
         return " and ".join(self.counters.get(count, ()))
 
     def least(self, count: Count, made: int) -> int:
-        """The least that this count may show where the server's clients `made` so many."""
+        """The least that this count may show where the server's clients `made` N."""
         may_miss = -(-made // MISSED_SHARE) if count in self.loose else 0
         return made - may_miss
 

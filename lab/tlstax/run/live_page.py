@@ -109,8 +109,8 @@ MOST_CONNECTIONS = 32
 """Whoever has the address and comes beyond that is turned away: each takes a thread."""
 
 MOST_STRANGERS, STRANGER_S = 16, 3.0
-"""So many connections may be there that have not named the token yet, and each for so long. Who comes beyond
-that takes the place of the oldest: whoever has the address says so at once, and so always gets in."""
+"""How many connections that have not named the token yet may be there, and for how long each. Another one
+takes the place of the oldest: whoever has the address says so at once, and so always gets in."""
 
 PATIENCE_S = 10.0
 """How long a browser may take to send its request, or to take what it is sent, before it is given up."""

@@ -180,7 +180,7 @@ def merged(records: Iterable[TrialRecord], phase: str) -> Histogram | None:
 
 
 def _known(amounts: Mapping[str, float | None], *, each: float = 1.0) -> dict[str, float]:
-    """Those of the amounts that are known, for each of so many."""
+    """Those of the amounts that are known, for each of the N."""
     return {name: amount / each for name, amount in amounts.items() if amount is not None}
 
 

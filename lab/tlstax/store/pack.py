@@ -36,7 +36,7 @@ MOST_PACKED_BYTES = 2**30
 
 LEAST_BYTES, BYTES_A_BYTE = 2**24, 32
 LEAST_VALUES, VALUES_A_BYTE = 200_000, 1
-"""How much may be unpacked of a file: so much of any, and so many times more for each of its bytes."""
+"""How much may be unpacked of a file: this much of any, and this many times more for each of its bytes."""
 
 _LEVELS = (9, 1, 0)
 """A run that is packed too tightly to be believed is packed less so."""

@@ -453,7 +453,7 @@ def reported(path: Path, kept: Callable[[], str] = str) -> Iterator[None]:
 def put_off() -> Iterator[None]:
     """No search meanwhile. What is made must have no cycles, or few: those stay for good.
 
-    The search begins after every so many new objects and goes over all that there are, which takes several
+    The search begins after every N new objects and goes over all that there are, which takes several
     times as long as making a hundred thousand records does (CPython, `gc.set_threshold`).
     """
     was_on = gc.isenabled()

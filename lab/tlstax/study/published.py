@@ -148,7 +148,7 @@ class TimeRow(Frozen):
 class TimeTable(Frozen):
     """A published table of mean times in seconds, a line for each kind of statement.
 
-    Each time is of a round of `queries` operations, and there were so many `rounds`; None where not known.
+    Each time is of a round of `queries` operations, and there were N `rounds`; None where not known.
     """
 
     number: str

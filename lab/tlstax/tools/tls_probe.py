@@ -195,7 +195,7 @@ def least_job(
 ) -> Job:
     """The least that there is to do: the client connects, asks what was negotiated, and says one thing.
 
-    With `connects` it says so many, each on a connection of its own, which the server has closed before the
+    With `connects` it says N, each on a connection of its own, which the server has closed before the
     next is opened.
     """
     return Job(

@@ -117,7 +117,7 @@ def test_what_was_compressed_crossed_the_wire() -> None:
 
 
 def copied(wanted: str, crossed: int | None) -> list[tuple[str, str]]:
-    """What is doubted of a dump of a million bytes, of which so many crossed the wire."""
+    """What is doubted of a dump of a million bytes, of which N crossed the wire."""
     made = record(None, None)
     assert made.done is not None
     streamed = Streamed(copy_bytes=1_000_000, written=(9, 9), holds={}, received_bytes=crossed)

@@ -87,7 +87,7 @@ NOT_KNOWN = ("unknown", "it is not known how often the client read its authoriti
 
 
 def reading(bytes_per_op: int | None, case: Any = TLS, **named: Level) -> list[tuple[str, str]]:
-    """What is doubted of a trial whose client read so much of files for each operation (None: not known)."""
+    """What is doubted of a trial whose client read N bytes of files an operation (None: not known)."""
     made = record(case, authorities=128)
     operations = made.watched_operations
     read = {} if bytes_per_op is None else {"read_bytes": bytes_per_op * operations}

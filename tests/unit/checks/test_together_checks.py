@@ -18,7 +18,7 @@ NOTHING = Counts(connections=0, handshakes=(), authentications={})
 
 
 def opened(connections: int, *, resumed: int = 0, full: int = 0, again: bool = False) -> Counts:
-    """So many connections, and their handshakes; with `again` the server asked for a second ClientHello."""
+    """N connections, and their handshakes; with `again` the server asked for a second ClientHello."""
     kind = {"version": "TLSv1.3", "cipher": "TLS_AES_128_GCM_SHA256", "group": "x25519", "hello_retry": again}
     shaken = [(resumed, True), (full, False)]
     return Counts(

@@ -38,7 +38,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def calibrated_run(server: str = "mysql-9.7", times: float = 2.0) -> StoredRun:
-    """A calibration in which all takes so many times as long as where the parts were measured."""
+    """A calibration in which all takes N times as long as where the parts were measured."""
     fits = shipped_parts(stand_in(server)).calibrated().fits
 
     def truth(case: Case) -> Truth:

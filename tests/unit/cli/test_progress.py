@@ -37,7 +37,7 @@ def _a_terminal_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def _step(name: str = "tax", number_of_blocks: int = 4, noise: float = 0.015) -> Step:
-    """The first trial of the block that follows so many."""
+    """The first trial of the block that follows N."""
     study = STUDIES[name]
     outlook = Outlook(study, 0.1, 0.0, now_s=0.0)
     trial = next(blocks(study, 1))[0]

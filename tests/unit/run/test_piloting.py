@@ -26,7 +26,7 @@ RECORD = next(record for record in fake_run(number_of_blocks=1).trials if record
 
 
 def machine_with(root: Path, number: int) -> Machine:
-    """A machine of so many CPUs, two threads a core: 0 and 1, 2 and 3, and so on."""
+    """A machine of N CPUs, two threads a core: 0 and 1, 2 and 3, and so on."""
     for cpu in range(number):
         core = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
         core.mkdir(parents=True)

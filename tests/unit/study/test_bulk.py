@@ -1,4 +1,4 @@
-"""Workloads by their sizes: what their names stand for, and results of exactly so many bytes."""
+"""Workloads by their sizes: what their names stand for, and results of exactly N bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workloads by their numbers: what their names stand for, and statements of exactly so many bytes."""
+"""Workloads by their numbers: what their names stand for, and statements of exactly N bytes."""
 
 from __future__ import annotations
 

@@ -502,7 +502,7 @@ def test_cases_without_a_client_are_in_no_comparison() -> None:
 
 
 def counted(levels: Levels, statements: int) -> TrialRecord:
-    """A trial of 100 operations for which the server counted so many statements."""
+    """A trial of 100 operations for which the server counted N statements."""
     case = Case(levels=dict(levels), role="treatment")
     record = fake_record(
         Trial(block=0, position=0, case=case), kept(10_000, 1, 1, record_bytes=0), duration_s=0.01

@@ -75,7 +75,7 @@ def test_what_others_did_before_and_meanwhile_is_told() -> None:
 
 
 def _beside(record: TrialRecord, *, selects: int, writes: int) -> TrialRecord:
-    """The record, where others ran so many statements in a tenth of a second while it was watched."""
+    """The record, where others ran N statements in a tenth of a second while it was watched."""
     counted = {"Com_select": record.watched_operations + selects, "Com_update": writes, "Com_show_status": 9}
     window = Window(took_s=0.1, operations=record.watched_operations, status_delta=counted)
     return record.model_copy(update={"window": window})
@@ -139,7 +139,7 @@ BESIDE = PLAIN.model_copy(update={"beside_another": True})
 
 
 def stolen(steal: int) -> TrialRecord:
-    """A thousand ticks, of which so many were taken."""
+    """A thousand ticks, of which N were taken."""
     part = CpuSlice(at_s=0, took_s=1, machine=ticks(user=1000 - steal, steal=steal))
     return PLAIN.model_copy(update={"window": Window(took_s=1, cpus=(part,))})
 

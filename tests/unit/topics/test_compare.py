@@ -37,7 +37,7 @@ CPU = "server_cpu_us_per_op"
 
 
 def run(seed: int, *, tls_costs: float = 1.0, all_costs: float = 1.0, noise: float = 0.002) -> StoredRun:
-    """A run of the tax study, of which cases with TLS cost the server so much more."""
+    """A run of the tax study, of which cases with TLS cost the server more by this factor."""
 
     def truth(case: Case) -> Truth:
         own = tax_truth(case)
@@ -284,7 +284,7 @@ LUCK = (0.01, 0.05, 0.15)
 def simulated(
     chance: np.random.Generator, change: float, cases: int, *, luck: float = 0.015, others: int = 0
 ) -> list[Interval]:
-    """A check of so many cases, whose runs differ by luck as runs do, and by the change; others are known."""
+    """A check of N cases, whose runs differ by luck as runs do, and by the change; others are known."""
     found = []
     for _ in range(cases):
         before, after, *more = (

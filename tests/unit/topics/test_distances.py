@@ -411,7 +411,7 @@ def slower_together(levels: Levels, block: int) -> dict[str, float]:
 
 
 def pools(*made: tuple[str, int], values: Values = kept_and_made, ms: float | None = None) -> list[RowSet]:
-    """Of a run in which connections were made to these servers, so many at a time, under TLS."""
+    """Of a run in which connections were made to these servers, N at a time, under TLS."""
     whole = planted_series(POOLING, values, blocks=4)
     cases = {
         at: case
@@ -573,7 +573,7 @@ BUILT_IN = load_study("distance")
 
 
 def connect_ms(levels: Levels, *, round_trips: int = 2, work_ms: float = 1.6) -> float:
-    """4 round trips and 0.4 ms of work; TLS adds so many, and so much."""
+    """4 round trips and 0.4 ms of work; TLS adds to both."""
     is_tls = levels["tls"] != "off"
     return (4 + round_trips * is_tls) * float(levels["rtt_ms"]) + 0.4 + work_ms * is_tls
 

@@ -551,7 +551,7 @@ VERIFY = "_start [tlstax-engine];SSL_connect [libssl.so.3];X509_verify_cert [lib
 
 
 def with_tls(client_us: float = 0.0, **extra_us: float) -> Costs:
-    """TLS that costs the server so much more in each of the given stacks, and the client this to verify."""
+    """TLS that costs the server this much more in each of the given stacks, and the client this to verify."""
     added = {STACKS[name]: OF_PLAIN.get(STACKS[name], 0.0) + us for name, us in extra_us.items()}
     server, client = {**OF_PLAIN, **added}, {**OF_CLIENT, **({VERIFY: client_us} if client_us else {})}
     return lambda case: (server, client) if case.levels["tls"] != "off" else (OF_PLAIN, OF_CLIENT)
@@ -723,7 +723,7 @@ def ranked(
     whole: bool = True,
     extra_us: float = 1.0,
 ) -> Explanation:
-    """An explanation of two cases that differ in so many levels; without a share it has no culprit."""
+    """An explanation of two cases that differ in N levels; without a share it has no culprit."""
     baseline = dict(zip(LEVELS, ["other"] * changed, strict=False))
     rows = [
         Row(

@@ -66,7 +66,7 @@ def known_mixes() -> list[Mix]:
 
 
 def values_of(mix: Mix, times: float = 1.0, handshakes: float = 1.0) -> dict[str, float]:
-    """Its costs where all takes so many times as long, and what comes before the first statement as well."""
+    """Its costs where all takes N times as long, and what comes before the first statement as well."""
     parts = parts_of(mix)
     begins = {name: amount for name, amount in parts.items() if name.startswith(("TLS", "key", "group"))}
     cost = times * (cost_of(parts) + (handshakes - 1) * cost_of(begins))

@@ -37,7 +37,7 @@ def sides_of(series: Series) -> list[Row]:
 
 
 def with_luck(factor: float, luck: float) -> Planted:
-    """B costs so many times as much; each process of a block is off by its own luck."""
+    """B costs N times as much; each process of a block is off by its own luck."""
 
     def planted(levels: Levels, block: int) -> dict[str, float]:
         sign = 1 if (block + int(levels["instance"])) % 2 else -1
@@ -156,7 +156,7 @@ LUCK, NOISE = 0.015, 0.005
 
 
 def simulated(chance: Random, factor: float, blocks: int = 20) -> Interval:
-    """What a run shows in which B costs so many times as much, each process with luck of its own."""
+    """What a run shows in which B costs N times as much, each process with luck of its own."""
 
     def planted(levels: Levels, _: int) -> dict[str, float]:
         of_b = factor if levels["server"] == "b" else 1.0
@@ -179,7 +179,7 @@ def test_of_things_that_are_alike_few_are_failed_and_of_a_planted_3_per_cent_nea
 
 
 def measured(factor: float, noise: float = 0.002) -> StoredRun:
-    """A run in which B costs so many times as much."""
+    """A run in which B costs N times as much."""
 
     def truth(case: Case) -> Truth:
         return kept(20_000, 30.0 * (factor if case.levels["server"] == "b" else 1), 10.0, record_bytes=22)

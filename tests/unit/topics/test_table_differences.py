@@ -331,7 +331,7 @@ Line = tuple[TimeRow, tuple[PartOfTime, ...]]
 
 
 def line(label: str, *parts: PartOfTime, tls: float = 12.0, **more: float) -> Line:
-    """A line that has 10 s without TLS, and so many with it."""
+    """A line that has 10 s without TLS, and N with it."""
     return TimeRow(label=label, values={PLAIN: 10.0, TLS: tls, **more}), parts
 
 

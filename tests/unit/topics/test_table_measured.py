@@ -408,7 +408,7 @@ def levels_of(tls: str, **more: Level) -> dict[str, Level]:
 def timed(
     tls: str, round_s: float, *, block: int = 0, operations: int = 10_000, rounds: int = 2, **more: Level
 ) -> TrialRecord:
-    """A trial whose rounds of so many operations took this long each."""
+    """A trial whose rounds of N operations took this long each."""
     case = Case(levels=levels_of(tls, **more), role="treatment")
     made = fake_record(Trial(block=block, position=0, case=case), TRUTH, verdict=VALID)
     assert made.job is not None
@@ -429,7 +429,7 @@ def lost(made: TrialRecord) -> TrialRecord:
 
 
 def times(*records: TrialRecord, table: TimeTable = TIMES, controls: tuple[float, ...] = ()) -> list[Row]:
-    """The table; controls are so many times as slow as the plain case."""
+    """The table; controls are N times as slow as the plain case."""
     plain = CaseLevels.of(levels_of("off"))
     values = {plain: {block: {"round_s": 1.0} for block in range(len(controls))}}
     again = {plain: {block: {"round_s": each} for block, each in enumerate(controls)}}

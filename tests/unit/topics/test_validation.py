@@ -74,7 +74,7 @@ def header(**changes: object) -> RunHeader:
 
 
 def stored(of: RunHeader, *, measured: int = 1000, **fields: object) -> StoredRun:
-    """A run of three blocks without scatter, of which so many trials were measured."""
+    """A run of three blocks without scatter, of which N trials were measured."""
     trials: list[TrialRecord] = [
         fake_record(trial, truth(trial.case))
         for block in islice(blocks(of.study, of.seed), 3)

@@ -106,7 +106,7 @@ pub struct TlsLibrary {
 pub struct Overhead {
     /// Client CPU per operation against a server that does nothing, in the clear.
     pub cpu_us_per_op: f64,
-    /// Over so many operations.
+    /// Over N operations.
     pub operations: u64,
 }
 
@@ -276,7 +276,7 @@ pub struct Wire {
 /// What crossed the wire in one phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseWire {
-    /// So many times the phase occurred; the rest is summed over them.
+    /// How often the phase occurred; the rest is summed over them.
     pub times: u64,
     /// How often the client had sent something and then had to wait for the server.
     pub round_trips: u64,

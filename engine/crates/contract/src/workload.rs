@@ -26,7 +26,7 @@ pub enum Parameter {
         /// The last one.
         last: i64,
     },
-    /// The value of another parameter of the same statement or transaction, and so much more.
+    /// The value of another parameter of the same statement or transaction, and this much more.
     Offset {
         /// The other's name.
         of: String,

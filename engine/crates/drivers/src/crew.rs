@@ -11,7 +11,7 @@ use crate::stock::Drawing;
 use crate::terms::batch_of;
 use crate::trouble::Trouble;
 
-/// So many failures in a row end the job (contract/README.md).
+/// This many failures in a row end the job (contract/README.md).
 const FAILURES_IN_A_ROW: u32 = 100;
 /// No order to work lasts longer: then it is known what was done, and that the connection is not stuck.
 const LONGEST_WORK_NS: u64 = 1_000_000_000;
@@ -195,7 +195,7 @@ impl Crew {
         Trouble::new(ErrorKind::Timeout, words)
     }
 
-    /// From now on so many operations are started, those in stock among them.
+    /// From now on N operations are started, those in stock among them.
     ///
     /// # Errors
     /// As of [`Self::all`].
@@ -263,7 +263,7 @@ impl Crew {
         })
     }
 
-    /// The order that hands so many operations to a connection; none where there are none left.
+    /// The order that hands N operations to a connection; none where there are none left.
     fn drawn(&mut self, number: usize, wanted: u64) -> Result<Option<Vec<u8>>, Trouble> {
         let fair = |left: u64| left.div_ceil(self.hands.len() as u64);
         let wanted = self.left.map_or(wanted, |left| wanted.min(fair(left)));

@@ -115,7 +115,7 @@ impl Drawing {
         self.supply.is_used_up()
     }
 
-    /// So many operations, or as many as there are; how many.
+    /// N operations, or as many as there are; how many.
     ///
     /// # Errors
     /// A field with a character that separates fields.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use tlstax_client::Failure;
 use tlstax_contract::{ErrorEvent, ErrorKind, Fault};
 
-/// A driver's words are cut behind so many characters: one that prints a page has said enough.
+/// A driver's words are cut after this many characters: one that prints a page has said enough.
 const LONGEST_WORDS: usize = 500;
 
 /// A failure in the contract's words, with one sentence for people.

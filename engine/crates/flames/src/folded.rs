@@ -50,7 +50,7 @@ fn written((stack, counts): (String, Vec<u64>)) -> String {
 /// So that sums of them are exact in a browser, whose numbers are: a quarter of an hour in nanoseconds.
 const LARGEST: u64 = 1_000_000_000_000;
 
-/// The stack, and so many counts behind it.
+/// The stack, and its count behind it.
 fn split(line: &str, columns: usize) -> Option<(&str, Vec<u64>)> {
     let mut counts = Vec::with_capacity(columns);
     let mut stack = line;

@@ -11,7 +11,7 @@ pub struct Options {
     pub subtitle: String,
     /// What is counted: "ns per operation".
     pub count_name: String,
-    /// Frames narrower than so many per cent of the whole are left out.
+    /// Frames narrower than N per cent of the whole are left out.
     pub min_width_percent: f64,
     /// Whether each line has two counts, and colours show the difference.
     pub differential: bool,

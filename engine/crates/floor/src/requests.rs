@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::refused;
 use crate::talk::Speech;
 
-/// So many different requests are sent in turn: enough that no cache of the server's gains by it.
+/// This many different requests are sent in turn: enough that no cache of the server's gains by it.
 const HOW_MANY: usize = 16 << 10;
 
 /// The requests of a job; none until it is known how they are said.

@@ -27,7 +27,7 @@ pub enum Asked {
         /// Whether the client makes its context anew for each, as some programs do.
         fresh_context: bool,
     },
-    /// Bytes that the client seals and the server opens, so many at a time.
+    /// Bytes that the client seals and the server opens, N at a time.
     Record { ends: Ends, size_bytes: usize },
     /// A signature that the server makes and the client checks, with the key in this file.
     Signature { key_file: PathBuf },
@@ -56,7 +56,7 @@ pub enum WireVersion {
     Tls13,
 }
 
-/// Work on a subject, by its place in the job: for so long, or exactly so many operations.
+/// Work on a subject, by its place in the job: for so long, or exactly N operations.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {

@@ -17,7 +17,7 @@ use crate::settings::Settings;
 
 /// Larger than any packet of a device whose MTU is 1,500 bytes.
 const LARGEST_PACKET: usize = 65_536;
-/// So many packets are read before those that are due are looked at again.
+/// This many packets are read before those that are due are looked at again.
 const AT_ONCE: usize = 64;
 /// Draws are the same in every process: jitter that can be repeated.
 const SEED: u64 = 45;

@@ -43,7 +43,7 @@ impl Settings {
         clock::from_ms(self.rtt_ms / 2.0 + self.jitter_ms * draw)
     }
 
-    /// How long the line is taken by so many bytes; not at all where it has no limit.
+    /// How long the line is taken by N bytes; not at all where it has no limit.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,

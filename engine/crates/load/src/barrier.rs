@@ -10,7 +10,7 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// For so many threads.
+    /// For N threads.
     pub fn of(threads: u32) -> Self {
         Self {
             inner: std::sync::Barrier::new(threads as usize),

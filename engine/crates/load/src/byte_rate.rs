@@ -42,7 +42,7 @@ pub struct ByteRate {
 }
 
 impl ByteRate {
-    /// Starts the server, whose results have so many rows of so many bytes, and connects both readers. The
+    /// Starts the server, whose results have N rows of M bytes, and connects both readers. The
     /// server's thread keeps the processors that the calling thread has now.
     ///
     /// # Errors

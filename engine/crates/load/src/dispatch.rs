@@ -14,7 +14,7 @@ use crate::schedule::OpenSchedule;
 const TICK_NS: u64 = 100_000_000;
 /// How long a connection rests after an error, so that a dead server is not hammered.
 const REST_NS: u64 = 20_000_000;
-/// After so many errors in a row and not one success, the server is given up.
+/// After this many errors in a row and not one success, the server is given up.
 const HOPELESS: u32 = 100;
 
 /// When operations may start.
@@ -72,7 +72,7 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    /// So many connections, none of which is to be idle before it was released. A round that takes
+    /// N connections, none of which is to be idle before it was released. A round that takes
     /// longer than `timeout_ns` is overdue.
     pub fn new(count: usize, timeout_ns: u64) -> Self {
         let seat = Seat {

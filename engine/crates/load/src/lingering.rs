@@ -39,7 +39,7 @@ pub struct Lingering {
 }
 
 impl Lingering {
-    /// None yet; a connection may be opened while there are at most so many.
+    /// None yet; a connection may be opened while there are at most N.
     pub fn new(most: usize) -> Self {
         Self {
             most,

@@ -30,7 +30,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// How statements begin that are answered with rows.
 const ASKS: [&[u8]; 5] = [b"SELECT", b"SHOW", b"WITH", b"TABLE", b"VALUES"];
 
-/// What a result has: so many rows, of one value of so many bytes.
+/// What a result has: N rows, each of one value of M bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Filling {
     /// How many rows.

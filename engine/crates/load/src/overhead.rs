@@ -15,7 +15,7 @@ use crate::shared::Shared;
 use crate::supply::Supply;
 use crate::worker::Worker;
 
-/// The descriptors of so many connections, both ends, fit what [`Access::prepare`] allows any job.
+/// The descriptors of N connections, both ends, fit what [`Access::prepare`] allows any job.
 const MOST_CONNECTIONS: usize = 16;
 /// Until caches and branch predictors know the way.
 const WARM_UP_NS: u64 = 2_000_000;
@@ -52,7 +52,7 @@ fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
     Ok(per_operation(used_ns, operations))
 }
 
-/// A worker with so many connections for the job's operations against that server.
+/// A worker with N connections for the job's operations against that server.
 pub fn worker_at(server: &NullServer, job: &Job, count: usize) -> Result<Worker, Failure> {
     let script = Script::compile(&job.workload, Resumption::Off)?;
     let shared = Arc::new(Shared {

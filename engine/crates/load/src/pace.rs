@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 
 /// With fewer operations in flight than this the server could run dry.
 const FEWEST_IN_FLIGHT: usize = 8;
-/// A look should find about one in so many of the operations in flight ready: the server is then
+/// A look should find about one in this many of the operations in flight ready: the server is then
 /// left with the others to work on.
 const ONE_IN: usize = 4;
 /// Fewer would not pay for the nap's timer.
@@ -51,7 +51,7 @@ impl Pace {
         self.looked_ns = now_ns;
     }
 
-    /// Notes a look at `now_ns` that found so many sockets of those in flight ready.
+    /// Notes a look at `now_ns` that found N sockets of those in flight ready.
     pub fn looked(&mut self, found: usize, in_flight: usize, now_ns: u64) {
         self.looked_ns = now_ns;
         self.apart_ns = match found.cmp(&(in_flight / ONE_IN).max(FEWEST_FOUND)) {
@@ -61,7 +61,7 @@ impl Pace {
         };
     }
 
-    /// How long to nap at `now_ns` with so many operations in flight; none where the server could
+    /// How long to nap at `now_ns` with N operations in flight; none where the server could
     /// run dry. The time that went into the answers of the last look counts as slept: the server has
     /// worked meanwhile.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

@@ -38,7 +38,7 @@ impl RoundTrips {
         self.asked = false;
     }
 
-    /// So many round trips were counted by somebody who sees more.
+    /// N round trips were counted by somebody who sees more.
     pub fn counted(&mut self, round_trips: u32) {
         self.in_phase += round_trips;
     }

@@ -80,7 +80,7 @@ pub struct ThreadState {
     pub lingering: Option<Lingering>,
 }
 
-/// Of results that take so much memory no more are kept: a few of whole tables are enough.
+/// Results are kept up to this much memory: a few of whole tables are enough.
 const ENOUGH_SAMPLE_BYTES: usize = 1 << 20;
 
 impl ThreadState {

@@ -48,7 +48,7 @@ pub struct Slots<'j> {
 }
 
 impl<'j> Slots<'j> {
-    /// Slots for `own` behind those that are `shared`; numbers in sequence are wanted so many times
+    /// Slots for `own` behind those that are `shared`; numbers in sequence are wanted N times
     /// for one operation.
     pub fn assign(
         shared: &Slots<'j>,

@@ -17,7 +17,7 @@ pub struct Span {
 pub struct Reservation {
     /// Of the sequence with this number.
     pub sequence: usize,
-    /// So many numbers in a row.
+    /// N numbers in a row.
     pub count: u32,
 }
 
@@ -36,7 +36,7 @@ pub struct Supply {
 }
 
 impl Supply {
-    /// So many measured operations, if there is a limit, and these sequences.
+    /// N measured operations, where there is a limit, and these sequences.
     pub fn new(operations: Option<u64>, spans: &[Span]) -> Self {
         let sequences = spans.iter().map(|span| Sequence {
             next: AtomicI64::new(span.first),
@@ -58,7 +58,7 @@ impl Supply {
         Self::new(None, &spans.iter().map(endless).collect::<Vec<_>>())
     }
 
-    /// From now on there are so many measured operations.
+    /// From now on there are N measured operations.
     pub fn limit(&mut self, operations: u64) {
         self.operations = Some(AtomicU64::new(operations));
         self.is_used_up = AtomicBool::new(false);
@@ -98,7 +98,7 @@ impl Supply {
 }
 
 impl Sequence {
-    /// The first of so many numbers in a row, unless they reach beyond the last.
+    /// The first of N numbers in a row, unless they reach beyond the last.
     fn take(&self, count: u32) -> Option<i64> {
         let after = |next: i64| {
             let last = next.checked_add(i64::from(count))?;

@@ -40,7 +40,7 @@ pub struct Transport {
 /// How a read or a write ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoResult {
-    /// So many bytes were moved.
+    /// N bytes were moved.
     Bytes(usize),
     /// The socket has to become ready first.
     Blocked,

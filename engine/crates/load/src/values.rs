@@ -16,7 +16,7 @@ pub enum Generator {
     },
     /// The next of the numbers that were reserved for the operation, by the reservation's place.
     Reserved(usize),
-    /// So much more than the number in another slot, which is made before.
+    /// The number in another slot, which is made before, and this much more.
     Offset {
         /// The other's slot.
         slot: usize,
@@ -51,7 +51,7 @@ impl Generator {
     }
 }
 
-/// A text of so many bytes as a literal: in hexadecimal, or with every character a quote.
+/// A text of N bytes as a literal: in hexadecimal, or with every character a quote.
 fn longest_text(bytes: usize) -> usize {
     2 * bytes + 3
 }

@@ -29,7 +29,7 @@ enum End {
     Waiting,
     StartTls,
     EncryptPassword,
-    /// Of the last turn so many bytes belonged to the login.
+    /// Of the last turn N bytes belonged to the login.
     Done(usize, LoginReport),
     Failed(WireError),
 }

@@ -7,7 +7,7 @@ use crate::input::{CUTS, Input, WHOLE, pieces};
 /// The option besides that of all targets: Zstandard, not zlib.
 pub(crate) const ZSTD: u8 = 2;
 
-/// So many bytes are given at once.
+/// This many bytes are given at once.
 const ROOM_BYTES: usize = 61;
 
 /// No compressed packet stands for more.

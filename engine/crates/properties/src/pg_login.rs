@@ -39,7 +39,7 @@ enum End {
     Waiting,
     StartTls,
     BindChannel,
-    /// Of the last turn so many bytes belonged to the login.
+    /// Of the last turn N bytes belonged to the login.
     Done(usize, LoginReport),
     /// What answered the request for TLS was refused. What is said of it depends on how much of it was there.
     NoTls,

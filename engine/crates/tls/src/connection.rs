@@ -29,7 +29,7 @@ pub enum HandshakeStatus {
 /// What came of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadStatus {
-    /// So many bytes of the buffer were filled; not 0 unless the buffer has length 0.
+    /// N bytes of the buffer were filled; not 0 unless the buffer has length 0.
     Data(usize),
     /// Call again when the socket can be read.
     WantRead,
@@ -45,7 +45,7 @@ pub enum ReadStatus {
 /// What came of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteStatus {
-    /// So many bytes from the start of the buffer were taken; not 0 unless the buffer has length 0.
+    /// N bytes from the start of the buffer were taken; not 0 unless the buffer has length 0.
     Written(usize),
     /// Call again with the same bytes when the socket can be read.
     WantRead,

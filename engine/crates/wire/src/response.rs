@@ -55,7 +55,7 @@ pub enum Progress {
 enum State {
     /// A result's first packet.
     First,
-    /// So many column definitions.
+    /// N column definitions.
     Columns(u64),
     /// The EOF after them.
     ColumnsEof,

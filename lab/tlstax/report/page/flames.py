@@ -31,7 +31,7 @@ from tlstax.topics.answer.case_choice import choice_text
 from tlstax.topics.flames import Draw, flame_graph, why_none
 
 MOST_BYTES = 4_000_000
-"""So much of the page may be flame graphs; what is left out is said, with the command that draws it."""
+"""This much of the page may be flame graphs; what is left out is said, with the command that draws it."""
 
 SEARCH_BAR_PX = 76
 """Height of what stands above the picture, where it needs two lines."""

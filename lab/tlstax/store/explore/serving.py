@@ -33,8 +33,8 @@ SETTINGS = {
 """Suggestions would look through a hundred columns each time."""
 
 MOST_STRANGERS, STRANGER_S = 16, 3.0
-"""So many connections may be there that have not named the secret yet, and each for so long. Who comes beyond
-that takes the place of the oldest."""
+"""How many connections that have not named the secret yet may be there, and for how long each. Another one
+takes the place of the oldest."""
 
 LONGEST_REQUEST_BYTES = 65_536
 

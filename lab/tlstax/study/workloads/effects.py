@@ -99,7 +99,7 @@ def can_be_shared(workload: Workload) -> bool:
 
 
 def part_of(workload: Workload, place: int, parts: int) -> Workload:
-    """The same with one of so many parts of each of its sequences, the first having the place 0."""
+    """The same with one of N parts of each of its sequences, the first having the place 0."""
 
     def parted(drawing: Drawing) -> Drawing:
         drawn = {name: _part(one, place, parts) for name, one in drawing.parameters.items()}

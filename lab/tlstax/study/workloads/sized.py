@@ -1,4 +1,4 @@
-"""Workloads by their sizes: so many selects, or rows, of so many bytes, and statements of so many bytes.
+"""Workloads by their sizes: N selects, or rows, of M bytes, and statements of M bytes.
 
 `session-10x2048` connects, selects ten times 2048 bytes and disconnects; `answer-2048` selects 2048 bytes on
 a kept connection. What a connection and a statement cost is found from a few of them (`topics/prediction`).
@@ -37,7 +37,7 @@ FIRST_ID = 10**9
 """All ids have ten digits, so that no statement is longer than another."""
 
 FEW_STATEMENTS = 20
-"""Below so many statements on a connection, making it is two fifths of what a server spends on it."""
+"""Below this many statements on a connection, making it is two fifths of what a server spends on it."""
 
 _SESSION = re.compile(r"session-([1-9][0-9]{0,3})x([1-9][0-9]{0,6})|answer-([1-9][0-9]{0,6})")
 

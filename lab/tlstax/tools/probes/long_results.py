@@ -79,7 +79,7 @@ class Pair(Frozen):
 
 
 class Shape(Frozen):
-    """What each result has: so many rows of so many bytes."""
+    """What each result has: N rows of M bytes."""
 
     rows: PositiveInt
     row_bytes: PositiveInt

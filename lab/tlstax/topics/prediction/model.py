@@ -132,7 +132,7 @@ class Fit:
         return self._scatter * sqrt(sum(size**2 for size in sizes))
 
     def _at_any_speed(self, point: float, half: float) -> Interval:
-        """So much on either side, and each end as far out again as the speed may be off."""
+        """The half-width on either side, and each end as far out again as the speed may be off."""
         off = exp(self.speed * self._reach)
         low, high = point - half, point + half
         return self._interval(

@@ -14,7 +14,7 @@ certificate and a signature (RFC 8446, 4.4.2 and 4.4.3), which the server verifi
 where the session is resumed is a part of its own.
 
 Bytes of an answer beyond its first 16 KiB cost something else than those: a record of TLS holds no more (RFC
-8446, 5.1), and so much the server gathers before it writes (net_buffer_length, MySQL reference manual). For
+8446, 5.1), and as much the server gathers before it writes (net_buffer_length, MySQL reference manual). For
 an answer that is longer the connection's buffers grow, once (max_allowed_packet, ibidem): their memory is
 new to the first statement, and there for those that follow. A PostgreSQL gives the memory of an answer
 from 256 KiB on back to the system, and touches it anew with each statement: glibc returns what is free at the

@@ -1,6 +1,6 @@
 """The least driver program behind the contract: PyMySQL, one thread, text statements, no histograms.
 
-Its option `own_connections` makes it open so many connections by itself, as a driver may.
+Its option `own_connections` makes it open N connections by itself, as a driver may.
 """
 
 import json

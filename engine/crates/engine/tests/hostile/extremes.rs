@@ -39,7 +39,7 @@ fn of_statements(statements: Vec<Statement>) -> Workload {
     }
 }
 
-/// So many numbers, each an offset of the one before.
+/// N numbers, each an offset of the one before.
 fn chain(length: u32) -> Workload {
     let number = Parameter::UniformInt { low: 0, high: 1 };
     let mut parameters = BTreeMap::from([("n0".to_owned(), number)]);
@@ -51,14 +51,14 @@ fn chain(length: u32) -> Workload {
     of_statements(vec![statement(&sql, parameters)])
 }
 
-/// A text of so many bytes, put into a statement so many times.
+/// A text of N bytes, put into a statement M times.
 fn long_statement(bytes: usize, times: usize) -> Workload {
     let values = vec!["x".repeat(bytes)];
     let parameters = BTreeMap::from([("x".to_owned(), Parameter::OneOf { values })]);
     of_statements(vec![statement(&"{x}".repeat(times), parameters)])
 }
 
-/// So many transactions on connections of their own, which begin with so many statements.
+/// N transactions on connections of their own, which begin with M statements.
 fn opening(transactions: usize, statements: usize) -> Workload {
     let transaction = Transaction {
         weight: u32::MAX,

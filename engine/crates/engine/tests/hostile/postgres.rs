@@ -206,7 +206,7 @@ fn message(kind: u8, body: impl AsRef<[u8]>) -> Vec<u8> {
     [&[kind], &length.to_be_bytes()[..], body].concat()
 }
 
-/// The header of a message that says that it has so many bytes.
+/// The header of a message that says that it has N bytes.
 fn header(kind: u8, length: u32) -> Vec<u8> {
     [&[kind], &length.to_be_bytes()[..]].concat()
 }

@@ -14,7 +14,7 @@ const COM_QUIT: u8 = 1;
 const COM_QUERY: u8 = 3;
 const DEADLOCK: u16 = 1213;
 
-/// Two statements between BEGIN and COMMIT; so many operations.
+/// Two statements between BEGIN and COMMIT; N operations.
 fn bracketed(server: &Server, operations: u64) -> Job {
     let workload = r#"{"mix": [{"bracketed": true, "statements": [
         {"sql": "UPDATE a SET b=1"}, {"sql": "UPDATE a SET b=2"}]}]}"#;

@@ -23,7 +23,7 @@ use crate::values::Values;
 use asking::Open;
 use line::Line;
 
-/// So many reads for one connection, and the others and the clock have their turn: a server that never
+/// This many reads for one connection, and the others and the clock have their turn: a server that never
 /// pauses would otherwise keep them waiting for ever.
 const READS_AT_ONCE: usize = 64;
 

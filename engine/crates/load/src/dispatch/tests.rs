@@ -65,7 +65,7 @@ impl Written {
     }
 }
 
-/// So many connections, all idle.
+/// N connections, all idle.
 fn idle(connections: usize) -> Dispatch {
     let mut dispatch = Dispatch::new(connections, TIMEOUT);
     for index in 0..connections {

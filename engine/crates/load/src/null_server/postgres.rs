@@ -183,7 +183,7 @@ fn message_of(kind: u8) -> Vec<u8> {
     message(kind, &[])
 }
 
-/// `ParameterDescription` of so many numbers.
+/// `ParameterDescription` of N numbers.
 fn parameters(count: usize) -> Vec<u8> {
     let [.., high, low] = number(count);
     let mut body = vec![high, low];

@@ -251,7 +251,7 @@ impl Session {
         }
     }
 
-    /// Has up to so many rows of the next answer kept.
+    /// Has up to N rows of the next answer kept.
     pub fn keep_rows(&mut self, most: usize) {
         match self {
             Self::MySql(session) => session.keep_rows(most),

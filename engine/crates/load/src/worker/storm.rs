@@ -17,7 +17,7 @@ const TRY_AGAIN_NS: u64 = 100_000;
 const LONGEST_PARTING_NS: u64 = 2_000_000_000;
 
 impl Worker {
-    /// Goes through rounds together with the other threads, until there were so many or the stage is
+    /// Goes through rounds together with the other threads, until there were N or the stage is
     /// over; one that is measured has a round however short it is. The next round begins when the server
     /// has let go of the last one's connections, so that it finds the server as the first one did. The
     /// closing is in no round's time, but the stage lasts until it is over.

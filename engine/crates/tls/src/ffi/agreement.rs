@@ -71,7 +71,7 @@ impl Agreement<'_> {
         if name.is_null() {
             return None;
         }
-        // SAFETY: not null, and so many bytes long; copied before anything can change the connection.
+        // SAFETY: not null, and N bytes long; copied before anything can change the connection.
         let name = unsafe { slice::from_raw_parts(name, usize::try_from(length).unwrap_or(0)) };
         Some(String::from_utf8_lossy(name).into_owned())
     }

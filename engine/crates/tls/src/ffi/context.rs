@@ -168,7 +168,7 @@ impl ContextHandle {
         let set = self.api.symbols.SSL_CTX_set_alpn_protos;
         let length = c_uint::try_from(names.len())
             .map_err(|_| "more names than a hello can hold".to_owned())?;
-        // SAFETY: live; so many bytes are there, and they are copied.
+        // SAFETY: live; N bytes are there, and they are copied.
         let answer = unsafe { set(self.as_ptr(), names.as_ptr(), length) };
         // Unlike the others, 0 is success (`man SSL_CTX_set_alpn_protos`).
         self.checked(answer == 0)

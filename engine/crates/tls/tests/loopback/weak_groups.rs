@@ -36,7 +36,7 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
     digits.map(byte).collect()
 }
 
-/// Bytes after their length, which has so many bytes itself.
+/// Bytes after their length, which takes N bytes itself.
 fn with_length(width: usize, content: &[u8]) -> Vec<u8> {
     let length = content.len().to_be_bytes();
     [&length[length.len() - width..], content].concat()

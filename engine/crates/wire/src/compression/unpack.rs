@@ -30,9 +30,9 @@ pub struct Unpacked {
 enum State {
     /// Its header.
     Header,
-    /// So many bytes that are not compressed.
+    /// N bytes that are not compressed.
     Plain { left: usize },
-    /// A stream of so many bytes, which stands for so many.
+    /// A stream of N bytes, which stands for M.
     Compressed { packed: usize, plain: usize },
 }
 

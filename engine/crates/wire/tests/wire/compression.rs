@@ -26,7 +26,7 @@ fn packed(algorithm: Algorithm, packets: &[u8]) -> (Vec<u8>, u8) {
     (out, next)
 }
 
-/// All that an unpacker gives of these pieces, so many bytes of room at a time.
+/// All that an unpacker gives of these pieces, N bytes of room at a time.
 fn unpacked(
     algorithm: Algorithm,
     pieces: &[&[u8]],

@@ -296,7 +296,7 @@ def _check_limits(database: Database, access: ExternalAccess, most: int) -> None
         if name != "MAX_UPDATES_PER_HOUR" and limit_an_hour < needed:
             raise UserMistake(
                 f"the account {access.user} at {access.address} is limited to {limit_an_hour:,} an hour "
-                f"({name}), and a probe of so many drivers may take {needed:,}",
+                f"({name}), and a probe of these drivers may take {needed:,}",
                 remedy="name fewer drivers, or use an account without such a limit",
             )
 

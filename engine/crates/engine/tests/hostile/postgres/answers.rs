@@ -17,7 +17,7 @@ const UNDUE: Expected = Expected::broken("nothing was due");
 /// The engine takes it for a statement of the job's.
 const COPY: Expected = Expected::of(ErrorKind::BadJob, Fault::Job, "COPY");
 
-/// A `RowDescription` of so many columns, of which there are as many as there are.
+/// A `RowDescription` that announces N columns, however many there are.
 fn columns(count: u16, columns: impl AsRef<[u8]>) -> Vec<u8> {
     message(b'T', [&count.to_be_bytes(), columns.as_ref()].concat())
 }
@@ -25,7 +25,7 @@ fn columns(count: u16, columns: impl AsRef<[u8]>) -> Vec<u8> {
 /// A text column as a `RowDescription` has it.
 const TEXT: &[u8] = b"x\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
 
-/// A `DataRow` of so many values.
+/// A `DataRow` of N values.
 fn row(count: u16, values: impl AsRef<[u8]>) -> Vec<u8> {
     message(b'D', [&count.to_be_bytes(), values.as_ref()].concat())
 }
@@ -177,7 +177,7 @@ scripts! { answered_each_time:
         => Expected::refused("first");
 }
 
-/// A server may say so much unasked as it likes in notices, parameters and notifications.
+/// A server may say as much unasked as it likes in notices, parameters and notifications.
 #[test]
 fn what_may_be_said_at_any_time_is_passed_over() {
     let parameter = message(b'S', b"server_version\x0018\0");
@@ -300,7 +300,7 @@ fn a_transaction_that_never_ends_is_rolled_back_once_for_each_error() {
     assert_eq!(ending.result().lifetime.connections, 3);
 }
 
-/// The last of its messages is cut off by a hang-up after so many bytes of an answer.
+/// The last of its messages is cut off by a hang-up after N bytes of an answer.
 fn cut_off(said: impl Into<Vec<u8>>, expected: Expected) {
     let said = said.into();
     let server = Server::start(move |peer| {

@@ -51,7 +51,7 @@ impl Compressed {
         Ok(&self.outgoing[self.written..])
     }
 
-    /// So many bytes of it were written; whether that was all.
+    /// N bytes of it were written; whether that was all.
     pub fn wrote(&mut self, count: usize) -> bool {
         self.written += count;
         if self.written < self.outgoing.len() {
@@ -80,7 +80,7 @@ impl Compressed {
         &mut self.incoming
     }
 
-    /// So many bytes were read there.
+    /// N bytes were read there.
     pub fn arrived(&mut self, count: usize) {
         self.unread = (0, count);
     }
