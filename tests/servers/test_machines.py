@@ -49,6 +49,11 @@ def test_each_machine_says_what_it_is(nodes: Sequence[RayNode]) -> None:
     listing = json.loads(done.stdout)
     assert [machine["name"] for machine in listing["machines"]] == ["node1", "node2"]
     assert all(machine["checks"] and not machine["why_not"] for machine in listing["machines"]), listing
+    # Ray's workers are nice by default, and would have all that they start wait for others.
+    priorities = [
+        check for machine in listing["machines"] for check in machine["checks"] if check["name"] == "priority"
+    ]
+    assert [check["found"] for check in priorities] == ["nice 0"] * 2
     assert {(trip["source"], trip["target"]) for trip in listing["round_trips"]} == {
         ("node1", "node2"),
         ("node2", "node1"),

@@ -61,6 +61,9 @@ GRACE_S = 30.0
 CALLS_AT_ONCE = 4
 """A shim is asked for lines, given lines and told to stop at the same time."""
 
+NOT_NICE = {"RAY_worker_niceness": "0"}
+"""Ray's workers run at nice 15 by default, and so would all that they start: servers and load engines too."""
+
 DOCTOR = ["doctor", "--json"]
 CLOCK_EXCHANGES, CONNECTS = 10, 20
 
@@ -115,7 +118,9 @@ class RayCluster:
     def __init__(self, parcels: Parcels, names: Sequence[str] = ()) -> None:
         self._parcels, self._names = parcels, names
         cloudpickle.register_pickle_by_value(shim)
-        self._actor_class = ray.remote(num_cpus=0, max_restarts=0, max_concurrency=CALLS_AT_ONCE)(Shim)
+        self._actor_class = ray.remote(
+            num_cpus=0, max_restarts=0, max_concurrency=CALLS_AT_ONCE, runtime_env={"env_vars": NOT_NICE}
+        )(Shim)
         self._asked: dict[Any, RayWorker] = {}
         """Who is asked for lines, by what the answer will be."""
 

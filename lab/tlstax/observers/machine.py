@@ -26,6 +26,8 @@ CPUS = "sys/devices/system/cpu"
 _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 BUSY_CPUS = 0.25
 """Processors that other programs keep busy, above which something else is running."""
+NICE_PLACE = 16
+"""Place of the niceness in /proc/PID/stat, counted behind the name (proc(5))."""
 MUCH_STEAL = 0.01
 """Share of the CPU time since boot, taken by the host, above which a virtual machine is told so."""
 
@@ -139,6 +141,12 @@ def turbo(root: Path = ROOT) -> bool | None:
     return no_turbo == "0" if no_turbo else None
 
 
+def niceness(root: Path = ROOT) -> int:
+    """Nice value of this process, and so of all it starts (nice(2); proc(5)); 0 where it is not told."""
+    fields = text_of(root / "proc/self/stat").rpartition(")")[2].split()
+    return int(fields[NICE_PLACE]) if len(fields) > NICE_PLACE else 0
+
+
 def stolen_share(root: Path = ROOT) -> float:
     """Share of the CPU time since boot that the host gave to others (proc(5), /proc/stat, steal)."""
     fields = [natural(field) or 0 for field in text_of(root / "proc/stat").partition("\n")[0].split()[1:9]]
@@ -175,6 +183,8 @@ def _neighbour_notes(root: Path) -> list[str]:
     others = busy_with_others(root)
     if others > BUSY_CPUS:
         notes.append(f"other programs were running when this began: they kept {others:.1f} CPUs busy")
+    if (own := niceness(root)) > 0:
+        notes.append(f"tlstax ran at nice {own}: other programs had the processors first")
     return notes
 
 

@@ -127,6 +127,7 @@ def test_a_quiet_machine_of_our_own_has_no_notes(tmp_path: Path) -> None:
             {"proc/self/cgroup": "0::/box\n", "sys/fs/cgroup/box/cpu.max": "150000 100000\n"},
             "1.5 of 2 CPUs",
         ),
+        ({0, 1}, {"proc/self/stat": f"1 (a) b) R {'7 ' * 15}15 1 0\n"}, "at nice 15"),
     ],
 )
 def test_what_bears_on_the_numbers_is_noted(

@@ -132,6 +132,15 @@ def test_a_guest_whose_time_is_stolen_is_told(
     assert "kvm" in check.found
 
 
+@pytest.mark.parametrize(("niceness", "status"), [(-5, "ok"), (0, "ok"), (15, "limited")])
+def test_who_lets_others_go_first_is_told(
+    monkeypatch: pytest.MonkeyPatch, niceness: int, status: str
+) -> None:
+    monkeypatch.setattr(machine, "niceness", lambda: niceness)
+    check = resources.priority()
+    assert (check.status, check.found) == (status, f"nice {niceness}")
+
+
 @pytest.mark.parametrize(("source", "status"), [("tsc\n", "ok"), ("hpet\n", "limited")])
 def test_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, status: str) -> None:
     (tmp_path / "current").write_text(source)

@@ -13,6 +13,7 @@ CHECKS: dict[str, Callable[[], Seen]] = {
     "CPU frequency": resources.frequency,
     "virtualisation": resources.virtualization,
     "other load": resources.load,
+    "priority": resources.priority,
     "clock": resources.clock,
     "memory": resources.memory,
     "disk": resources.disk,

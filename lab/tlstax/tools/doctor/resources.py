@@ -104,6 +104,19 @@ def load() -> Seen:
     )
 
 
+def priority() -> Seen:
+    """Whether others have the processors first."""
+    own = machine.niceness()
+    if own <= 0:
+        return Seen("ok", f"nice {own}", "Other programs have no right to the processors before it.")
+    return Seen(
+        "limited",
+        f"nice {own}",
+        "Whatever else runs has the processors first: server and client wait for it.",
+        "start tlstax without nice(1), or from a session or service without a nice value",
+    )
+
+
 def clock() -> Seen:
     """Whether reading the clock costs next to nothing."""
     source = CLOCK_SOURCE.read_text(encoding="ascii").strip() if CLOCK_SOURCE.exists() else "unknown"
