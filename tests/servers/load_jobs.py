@@ -18,7 +18,7 @@ WITHIN_S = 60.0
 def job(server: PrivateServer, name: str = "point-select", /, **changes: object) -> Job:
     """A short job of four connections in the clear, with these changes.
 
-    One that ends with a number of operations has time for them on a busy machine, too.
+    One that ends with a number of operations has time for them on a busy machine, too, and so has any answer.
     """
     plain = Job(
         endpoint=server.endpoint(),
@@ -28,6 +28,7 @@ def job(server: PrivateServer, name: str = "point-select", /, **changes: object)
         connections=4,
         duration_s=WITHIN_S / 2 if "operations" in changes else 0.3,
         seed=1,
+        timeout_s=WITHIN_S / 2,
         source_addresses=("127.0.0.2", "127.0.0.3"),
     )
     return plain.model_copy(update=changes)

@@ -369,8 +369,9 @@ def built_by_cargo(workspace: Path, crate: Path) -> Path:
     manifest = crate / "Cargo.toml"
     manifest.write_text(f"{manifest.read_text()}tokio.workspace = true\n")
     package = tomllib.loads(manifest.read_text())["package"]["name"]
-    run_once("cargo", "build", "--release", "--package", package, cwd=workspace)
-    return workspace / "target" / "release" / str(package)
+    # What it says to a server is the same unoptimized, in half the time.
+    run_once("cargo", "build", "--package", package, cwd=workspace, CARGO_PROFILE_DEV_DEBUG="0")
+    return workspace / "target" / "debug" / str(package)
 
 
 APPLICATIONS = {
