@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, NonNegativeFloat
 
 from tlstax.contract import Frozen
 from tlstax.plan.timing import SERVER_START_S, block_s, trial_duration_s
-from tlstax.records.trial import Trial
+from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Case, Level, Study, within
 from tlstax.study.level_names import COUNT_LOCKS, ENGINE
 from tlstax.study.needs import clients, faults, needs_distance, server_choices, tls_libraries
@@ -78,6 +78,12 @@ def cases(study: Study) -> tuple[Case, ...]:
         control = [Case(levels=levels, role="control")] if within(levels, wanted) else []
         group[:0] = [Case(levels=levels, role="baseline"), *control]
     return tuple(case for group in groups.values() for case in group)
+
+
+def in_order(records: Iterable[TrialRecord], study: Study) -> list[TrialRecord]:
+    """Trials' records in the order of their cases; those of one case, and of none of these, as they come."""
+    places = {case.key(): place for place, case in enumerate(cases(study))}
+    return sorted(records, key=lambda record: places.get(record.trial.case.key(), len(places)))
 
 
 def baseline_of(case: Case, every: Iterable[Case], study: Study) -> Case:

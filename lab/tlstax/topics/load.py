@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from tlstax.plan import order as plan_order
 from tlstax.records.trial import LoadMachines, TrialRecord
 from tlstax.records.window import BUSY, Load
 from tlstax.results.document import RunDocument
@@ -59,7 +60,8 @@ def rows(run: Run) -> Iterator[Row]:
     no other. `load pilot` is what was seen before the first block of some machines together.
     """
     known = run.stored.header.load
-    shared = [(record, record.load) for record in run.stored.valid if record.load is not None]
+    valid = plan_order.in_order(run.stored.valid, run.study)
+    shared = [(record, record.load) for record in valid if record.load is not None]
     if known is None or not shared:
         return
     loads = [load for _, load in shared]

@@ -14,6 +14,7 @@ from functools import partial
 from statistics import fmean, linear_regression
 from typing import NamedTuple
 
+from tlstax.plan import order as plan_order
 from tlstax.records.trial import TrialRecord
 from tlstax.records.window import ProcessUse
 from tlstax.results.document import RunDocument
@@ -165,7 +166,8 @@ def rows(run: Run) -> Iterator[Row]:
         return
     pooling = Pooling(study.confidence, machines_of(run.stored.measured))
     kinds = _kinds(study)
-    valid = [record for record in run.stored.valid if record.trial.case.role != "control"]
+    compared = (record for record in run.stored.valid if record.trial.case.role != "control")
+    valid = plan_order.in_order(compared, study)
     for shared, records in grouped(valid, lambda record: _shared(record, study)).items():
         subject, own = _subject(records[0], study), grouped(records, lambda record: _kind(record, study))
         readings = [reading for record in records if (reading := _reading(record, study)) is not None]

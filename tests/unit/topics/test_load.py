@@ -91,6 +91,13 @@ def test_a_server_is_as_busy_as_all_its_cpus_and_unknown_where_those_are() -> No
         assert {one.value for one in limits(found)} == {0.123}
 
 
+def test_cases_are_in_the_order_of_the_study_whichever_was_measured_first() -> None:
+    stored = shared_run()
+    turned = stored.model_copy(update={"trials": tuple(reversed(stored.trials))})
+    labels = [row.label.split(",")[0] for row in limits(told(turned))]
+    assert labels == ["plaintext", "plaintext again (control)", "TLS 1.3"]
+
+
 def test_cases_are_told_apart_and_how_far_they_are_apart_is_said() -> None:
     quiet, busy = shared_run(server_busy=0.2, clients_busy=0.1), shared_run(server_busy=0.7, clients_busy=0.3)
     trials = tuple(
@@ -175,7 +182,7 @@ def test_cases_with_other_limits_are_named() -> None:
     found = told(stored.model_copy(update={"trials": trials}))
     neither, server = found.sentences[-2:]
     assert neither.startswith("neither side")
-    assert "(plaintext again (control), " in neither
+    assert "(plaintext, " in neither
     assert server.startswith("the limit was the server: its CPUs were 97 % busy")
     assert "(TLS 1.3, " in server
 
@@ -187,8 +194,9 @@ def test_a_server_that_all_cases_have_is_not_named() -> None:
     header = stored.header.model_copy(update={"study": study.model_copy(update={"factors": factors})})
     trials = tuple(with_levels(one, server="mysql-9.7") for one in stored.trials)
     found = told(stored.model_copy(update={"header": header, "trials": trials}))
-    assert [row.label for row in limits(found)][1:] == [
+    assert [row.label for row in limits(found)] == [
         "plaintext, point selects on kept connections, 1 connection",
+        "plaintext again (control), point selects on kept connections, 1 connection",
         "TLS 1.3, point selects on kept connections, 1 connection",
     ]
 

@@ -198,6 +198,13 @@ def test_a_run_whose_trials_share_processes_has_nothing_to_tell_of_it() -> None:
         assert not told_of(planted_run(study)).rows
 
 
+@pytest.mark.parametrize("servers", [("a", "b"), ("b", "a")])
+def test_servers_are_in_the_order_of_the_study_whichever_was_measured_first(servers: tuple[str, str]) -> None:
+    study = MEMORY.model_copy(update={"factors": {**MEMORY.factors, "server": servers}})
+    groups = dict.fromkeys(row.word("group_words") for row in told_of(planted_run(study)).rows)
+    assert [words.partition(" ")[0] for words in groups] == list(servers)
+
+
 def test_each_server_has_its_own_figures() -> None:
     two = MEMORY.model_copy(
         update={"factors": {**MEMORY.factors, "server": ("a", "b"), "certificate": ("rsa-4096",)}}
