@@ -50,7 +50,7 @@ pub struct Channel<D: Driver> {
     input: BufReader<Receiver>,
     output: Sender,
     connection: Option<D::Connection>,
-    /// N operations of the text, from this place on.
+    /// So many operations of the text, from this place on.
     stock: (usize, String, usize),
     /// Of the operations since the last report, 4 and one for each call of each.
     times: Vec<i64>,
