@@ -17,6 +17,7 @@ from pathlib import Path
 from tlstax.observers.processors import busy_with_others
 from tlstax.plan.cpu_shares import AskedCpus, Split, as_asked, by_default, share_cores
 from tlstax.records.trial import Machine
+from tlstax.specimens.processes import stat_of
 from tlstax.support.errors import UserMistake
 from tlstax.support.here import text_of
 from tlstax.support.text import as_ranges, natural
@@ -143,8 +144,8 @@ def turbo(root: Path = ROOT) -> bool | None:
 
 def niceness(root: Path = ROOT) -> int:
     """Nice value of this process, and so of all it starts (nice(2); proc(5)); 0 where it is not told."""
-    fields = text_of(root / "proc/self/stat").rpartition(")")[2].split()
-    return int(fields[NICE_PLACE]) if len(fields) > NICE_PLACE else 0
+    fields = stat_of(os.getpid(), root)
+    return int(fields[NICE_PLACE]) if fields else 0
 
 
 def stolen_share(root: Path = ROOT) -> float:

@@ -60,9 +60,11 @@ def rows(run: Run) -> Iterator[Row]:
     no other. `load pilot` is what was seen before the first block of some machines together.
     """
     known = run.stored.header.load
+    if known is None:
+        return
     valid = plan_order.in_order(run.stored.valid, run.study)
     shared = [(record, record.load) for record in valid if record.load is not None]
-    if known is None or not shared:
+    if not shared:
         return
     loads = [load for _, load in shared]
     yield from _machines(known, loads)

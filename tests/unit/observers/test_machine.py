@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,6 @@ def test_a_quiet_machine_of_our_own_has_no_notes(tmp_path: Path) -> None:
             {"proc/self/cgroup": "0::/box\n", "sys/fs/cgroup/box/cpu.max": "150000 100000\n"},
             "1.5 of 2 CPUs",
         ),
-        ({0, 1}, {"proc/self/stat": f"1 (a) b) R {'7 ' * 15}15 1 0\n"}, "at nice 15"),
     ],
 )
 def test_what_bears_on_the_numbers_is_noted(
@@ -136,6 +136,13 @@ def test_what_bears_on_the_numbers_is_noted(
     notes = describe_machine(cpus, write(tmp_path, {**QUIET, **files})).notes
     assert len(notes) == 1
     assert note in notes[0]
+
+
+def test_a_nice_value_is_noted(tmp_path: Path) -> None:
+    own = {f"proc/{os.getpid()}/stat": f"1 (a) b) R {'7 ' * 15}15 1 0\n"}
+    notes = describe_machine({0, 1}, write(tmp_path, {**QUIET, **own})).notes
+    assert len(notes) == 1
+    assert "at nice 15" in notes[0]
 
 
 @pytest.mark.parametrize(
