@@ -57,8 +57,13 @@ def test_every_block_has_new_processes_of_both_sides(tmp_path: Path, mariadb_bui
     }
     effect = next(effects(series_of(found), (CPU,)))
     assert effect.blocks == len(processes)
-    assert gated_sides(found, Limits((Limit(outcome=CPU, most=9.0),))).verdict == "PASS"
-    assert gated_sides(found, Limits((Limit(outcome=CPU, most=-0.9),))).verdict == "FAIL"
+    # How wide the interval of so few blocks is, is chance: the limits are beside its own ends.
+    assert effect.interval is not None
+    assert effect.interval.between is not None
+    low, high = effect.interval.between
+    limits = {"PASS": high * 1.01, "INCONCLUSIVE": (low * high) ** 0.5, "FAIL": low * 0.99}
+    for verdict, ratio in limits.items():
+        assert gated_sides(found, Limits((Limit(outcome=CPU, most=ratio - 1),))).verdict == verdict
 
 
 @pytest.mark.long
