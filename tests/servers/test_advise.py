@@ -53,8 +53,9 @@ def test_a_long_key_is_found_measured_and_nothing_is_left(
     settings = ServerSettings(buffer_pool_bytes=SMALL, certificate=request)
     with lent(mysql_build, session, settings) as server:
         page = tmp_path / "advice.html"
-        # Eight seconds are two blocks, whose intervals may hold no change however much one saves.
-        done = advised(tmp_path, url_of(server), "--budget", "24s", "--json", "--report", str(page))
+        # Eight seconds are two blocks, whose intervals may hold no change however much one saves; beside
+        # other tests those of six may.
+        done = advised(tmp_path, url_of(server), "--budget", "60s", "--json", "--report", str(page))
         left = things(server)
     assert done.returncode == 0, done.stderr
     assert left == ()
@@ -64,7 +65,7 @@ def test_a_long_key_is_found_measured_and_nothing_is_left(
     assert len(found.runs) == 2
     key, group = (own.saving for own in found.advised)
     # So short a run beside other tests has an interval of any width; the saving itself is half of all.
-    assert key.server_share is not None
+    assert key.server_share is not None, key
     assert key.server_share.point > 0.1, "signing with RSA 4096 takes many times as long as with P-256"
     assert group.round_trips == 1
     assert group.time_us is not None or group.inconclusive
