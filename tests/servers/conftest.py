@@ -4,19 +4,46 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from guest_house import house, lending_server
 
+from tlstax.clients.choice import obtain_client
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
+from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import TlstaxError
 
 __all__ = ["house", "lending_server"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Has the drivers of the long tests before the first test begins: to build one may take minutes.
+
+    The first process builds them before it says that it has collected, for which the others wait. What
+    cannot be had the test itself says.
+    """
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0" or session.config.option.collectonly:
+        return
+    names = {
+        value
+        for item in session.items
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and item.get_closest_marker("long")
+        for value in item.callspec.params.values()
+        if isinstance(value, str) and value in DRIVERS
+    }
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        for name in sorted(names):
+            with suppress(TlstaxError):
+                obtain_client(name, lambda line: print(line, file=sys.stderr))  # noqa: T201
 
 
 @pytest.fixture(scope="session")
