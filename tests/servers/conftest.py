@@ -25,25 +25,27 @@ __all__ = ["house", "lending_server"]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Has the drivers of the long tests before the first test begins: to build one may take minutes.
+    """Has the drivers of long tests, and libraries by the marker `builds`, before the first test begins.
 
-    The first process builds them before it says that it has collected, for which the others wait. What
-    cannot be had the test itself says.
+    To build one may take minutes, which are none of the test's own. The first process builds them before it
+    says that it has collected, for which the others wait. What cannot be had the test itself says.
     """
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0" or session.config.option.collectonly:
         return
-    names = {
+    drivers = {
         value
         for item in session.items
         if isinstance(item, pytest.Function) and hasattr(item, "callspec") and item.get_closest_marker("long")
         for value in item.callspec.params.values()
         if isinstance(value, str) and value in DRIVERS
     }
+    libraries = {mark.args[0] for item in session.items for mark in item.iter_markers("builds")}
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
-        for name in sorted(names):
+        for name in sorted(drivers | libraries):
+            obtain = obtain_client if name in drivers else resolve.named_tls_library
             with suppress(TlstaxError):
-                obtain_client(name, lambda line: print(line, file=sys.stderr))  # noqa: T201
+                obtain(name, lambda line: print(line, file=sys.stderr))  # noqa: T201
 
 
 @pytest.fixture(scope="session")

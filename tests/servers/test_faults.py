@@ -16,8 +16,7 @@ from tlstax.plan.jobs import job_for
 from tlstax.records.trial import ServerClaim, Trial, TrialRecord
 from tlstax.run.bench import Needs, Wanted, open_private_bench
 from tlstax.run.trial import run_trial
-from tlstax.specimens import loading, shelf
-from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens import loading
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.specimens.server_build import Fault, ServerBuild
@@ -196,15 +195,18 @@ def test_a_planted_cost_is_found(tmp_path: Path, mysql_build: ServerBuild, fault
         (None, "default", ("x25519", "X25519MLKEM768")),
         pytest.param(None, "X25519", ("x25519",), marks=pytest.mark.long),
         pytest.param(None, "P-256-first", ("secp256r1",), marks=pytest.mark.long),
-        ("openssl-3.5.5", "X25519MLKEM768", ("X25519MLKEM768",)),
+        pytest.param(
+            "openssl-3.5.5",
+            "X25519MLKEM768",
+            ("X25519MLKEM768",),
+            marks=[pytest.mark.long, pytest.mark.builds("openssl-3.5.5")],
+        ),
     ],
 )
 def test_with_its_groups_lifted_the_server_takes_what_the_client_sends(
     mysql_build: ServerBuild, library: str | None, offered: str, agreed: tuple[str, ...]
 ) -> None:
     """By default an OpenSSL from 3.5 on sends a key share for X25519MLKEM768, an older one for X25519."""
-    if library and shelf.present(RECIPES[library]) is None:
-        pytest.skip(f"building it takes minutes; `tlstax specimens fetch {library}` does it once")
     lifted = named_fault("groups-lifted", lambda _: None)
     under = named_tls_library(library, lambda _: None) if library else None
     levels: dict[str, Level] = {"tls": "1.3", "workload": "reconnect", "connections": 8}

@@ -103,6 +103,7 @@ def test_what_both_sides_show_is_what_the_case_says(
 
 
 @pytest.mark.long
+@pytest.mark.builds("openssl-3.6")
 def test_ml_dsa_signs_at_mariadb_and_mysql_refuses_it_in_a_sentence(
     tmp_path: Path, mariadb_build: ServerBuild, mysql_build: ServerBuild
 ) -> None:

@@ -17,7 +17,11 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.stats.outcomes import phases_together
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(bool(why_not()), reason=why_not())]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.builds("openssl-3.6"),
+    pytest.mark.skipif(bool(why_not()), reason=why_not()),
+]
 
 CONNECTS = 10
 
