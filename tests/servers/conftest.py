@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sys
@@ -10,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from command_line import Home
 from guest_house import house, lending_server
 
 from tlstax.clients.choice import obtain_client
@@ -110,6 +112,21 @@ def mainly_mysql(request: pytest.FixtureRequest) -> PrivateServer:
     """Each of the private servers, for tests of a client to which the server makes little difference."""
     server: PrivateServer = request.getfixturevalue(request.param)
     return server
+
+
+@pytest.fixture(scope="module")
+def own_drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the tests' own drivers, which the last process that needs them takes off the shelf."""
+    folder = Path(__file__).parent / "drivers"
+    lock = tmp_path_factory.getbasetemp().parent / "own-drivers.lock"
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        yield folder
+        with suppress(BlockingIOError), pytest.MonkeyPatch.context() as patch:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            patch.setenv("TLSTAX_DRIVERS", str(folder))
+            for name in ("plain-driver", "single-driver"):
+                Home(tmp_path_factory.mktemp("last")).run("specimens", "remove", name)
 
 
 @pytest.fixture

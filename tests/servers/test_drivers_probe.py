@@ -6,7 +6,6 @@ import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -16,21 +15,11 @@ from processes import command_of, family
 
 from tlstax.specimens.server_build import ServerBuild
 
-OWN_DRIVERS = Path(__file__).parent / "drivers"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _nothing_stays_on_the_shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    yield
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TLSTAX_DRIVERS", str(OWN_DRIVERS))
-        Home(tmp_path_factory.mktemp("last")).run("specimens", "remove", "plain-driver")
-
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_drivers: Path) -> Home:
     """A user with a folder of drivers of his own."""
-    monkeypatch.setenv("TLSTAX_DRIVERS", str(OWN_DRIVERS))
+    monkeypatch.setenv("TLSTAX_DRIVERS", str(own_drivers))
     return Home(tmp_path / "data")
 
 

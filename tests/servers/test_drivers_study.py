@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import Home
-
-OWN_DRIVERS = Path(__file__).parent / "drivers"
 
 STUDY = """
 name = "drivers"
@@ -41,18 +38,10 @@ def case(
     return CASE.format(client=client, tls=tls, own=own, nonsense=nonsense)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _nothing_stays_on_the_shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    yield
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TLSTAX_DRIVERS", str(OWN_DRIVERS))
-        Home(tmp_path_factory.mktemp("last")).run("specimens", "remove", "plain-driver", "single-driver")
-
-
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_drivers: Path) -> Home:
     """A user with a folder of drivers of his own."""
-    monkeypatch.setenv("TLSTAX_DRIVERS", str(OWN_DRIVERS))
+    monkeypatch.setenv("TLSTAX_DRIVERS", str(own_drivers))
     return Home(tmp_path / "data")
 
 

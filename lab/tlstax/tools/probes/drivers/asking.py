@@ -179,7 +179,7 @@ def made_ambush(bench: Bench, directory: Path) -> Ambush:
 def attacks(ask: Ask, command: Sequence[str], ambush: Ambush) -> Iterator[Attack]:
     """Each trick that the driver lets come to: where it does not go on without TLS, nothing is asked there.
 
-    Raises MachineFault where the server cannot be reached by TCP.
+    Raises MachineFault where the server cannot be reached by TCP, or the driver's program does nothing.
     """
     for tls in WORDS:
         asked = replace(ask, tls=tls, operations=1, trusted=False)
@@ -200,14 +200,16 @@ def _attack(ask: Ask, command: Sequence[str], ambush: Ambush, trick: Trick) -> A
         raise MachineFault("a hostile wire can be put only before a server's TCP port")
     wire = HostileWire(endpoint, trick, account.password, ambush.certificates, ambush.wanted_file)
     with wire.listening() as entry:
-        refusal = carried_out(command, _job(ask, ambush.bench, entry)).words
+        done = carried_out(command, _job(ask, ambush.bench, entry))
+    if done.words and not done.kinds and not wire.connections:
+        raise MachineFault(f"{ask.driver} neither connected nor said why: {done.words}")
     if trick == "certificate of nobody" and not wire.began_tls:
         return None
     return Attack(
         tls=ask.tls,
         trick=trick,
         outcome=_outcome(wire, trick),
-        words=refusal,
+        words=done.words,
         frames=tuple(wire.frames),
     )
 

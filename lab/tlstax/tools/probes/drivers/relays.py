@@ -275,9 +275,9 @@ MASK = b"*"
 class HostileWire:
     """One who plays a trick on each connection, and what they were given.
 
-    `logins` is how many connections logged in, without TLS where its offer was taken away; `began_tls` how
-    many began TLS where it was left. `gifts` are what was given away, `frames` what the driver sent, with
-    its password masked.
+    `connections` is how many there were; `logins` how many logged in, without TLS where its offer was taken
+    away; `began_tls` how many began TLS where it was left. `gifts` are what was given away, `frames` what the
+    driver sent, with its password masked.
     """
 
     server: TcpEndpoint
@@ -285,6 +285,7 @@ class HostileWire:
     password: str
     certificates: Certificates
     wanted_file: Path
+    connections: int = 0
     logins: int = 0
     began_tls: int = 0
     gifts: list[Gift] = field(default_factory=list)
@@ -298,6 +299,7 @@ class HostileWire:
 
     def _between(self, driver: socket.socket) -> None:
         """One connection. Who hangs up has refused."""
+        self.connections += 1
         with (
             driver,
             socket.create_connection((self.server.host, self.server.port)) as server,
