@@ -187,6 +187,8 @@ class _Measuring:
             return None
         self.stand_in = stand_in
         found = measured(series_of(stored), changes, SERVER_CPU, luck=PROCESSES)
+        if found is None:
+            self.not_measured.append(f"{what}: {_why_nothing(stored)}")
         as_now = (record for record in stored.measured if within(record.trial.case.levels, changes.now))
         if now.hello_retry and found is not None and not always_hello_retry(as_now):
             self.not_measured.append(f"P-256 first: {stand_in} asks for no second ClientHello")
@@ -204,7 +206,7 @@ class _Measuring:
 
     def there(self, changes: Changes) -> tuple[Measured | None, Measured | None]:
         """How long connections take at the server itself, and its CPU time; None where that cannot be."""
-        budget_s = self.request.there_s
+        what, budget_s = "times at the server itself", self.request.there_s
         stored = self._run(
             lambda: Request(
                 study_there(changes, budget_s),
@@ -212,12 +214,15 @@ class _Measuring:
                 share=self.request.share,
             ),
             budget_s,
-            "times at the server itself",
+            what,
         )
         if stored is None:
             return None, None
         run = series_of(stored)
-        return measured(run, changes, TIME), measured(run, changes, SERVER_CPU)
+        found = measured(run, changes, TIME)
+        if found is None:
+            self.not_measured.append(f"{what}: {_why_nothing(stored)}")
+        return found, measured(run, changes, SERVER_CPU)
 
     def _run(self, request: Callable[[], Request], budget_s: float, what: str) -> StoredRun | None:
         """One of the two runs, unless it is left out; where there is none, it is noted why."""
@@ -256,6 +261,15 @@ class _Measuring:
             not_measured=tuple(self.not_measured),
             status="interrupted" if self.is_interrupted else found.status,
         )
+
+
+def _why_nothing(stored: StoredRun) -> str:
+    """Why a run says nothing of the connection as it is now."""
+    if stored.status == "interrupted":
+        return "interrupted"
+    reasons = (reason for record in stored.trials for reason in record.verdict.reasons)
+    reason = next(reasons, stored.stopped_because)
+    return f"no valid trial: {reason}" if reason else "no valid trial"
 
 
 def connections_made(stored: StoredRun) -> int:

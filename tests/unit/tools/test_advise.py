@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
+from fake_slices import slices_of
 from fake_trials import TAX_TRUTHS, Truth, fake_header, fake_record
 from inspected_servers import asked, certificate, inspected, program, use, view
 from tlstax.external.access import ExternalAccess, parse_url
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
 from tlstax.plan.order import blocks
-from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord, Verdict
 from tlstax.results.inspection import InspectedServer
 from tlstax.run.pipeline import Watcher
 from tlstax.run.preparing import Request
@@ -56,8 +57,8 @@ def run_of(request: Request, *, status: str = "complete") -> StoredRun:
             break
         made = [fake_record(trial, truth(trial.case.levels)) for trial in block]
         # Nobody sees the process of an external server.
-        unseen = {"server": None} if request.external is not None else {}
-        trials += [record.model_copy(update=unseen) for record in made]
+        there = {"server": None, "slices": slices_of([(10, 1.0)] * 6, server=False)}
+        trials += [record.model_copy(update=there if request.external else {}) for record in made]
     header = fake_header(study).model_copy(update={"guest": request.external is not None})
     fields = {"header": header, "status": status, "stopped_because": "", "trials": tuple(trials)}
     return StoredRun.model_validate(fields)
@@ -109,6 +110,37 @@ def test_a_run_that_fails_is_named_and_the_other_stays(monkeypatch: pytest.Monke
     assert found.advised[0].saving.time_us is None
     assert found.status == "complete"
     assert found.spent_there == ""
+
+
+REFUSED = Verdict.model_validate({"value": "invalid", "reasons": ["the machine stood still"]})
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"trials": ()}, "no valid trial"),
+        ({"trials": (), "stopped_because": "its 8 s were over"}, "no valid trial: its 8 s were over"),
+        ({"trials": (), "status": "interrupted"}, "interrupted"),
+        ({"verdict": REFUSED}, "no valid trial: the machine stood still"),
+    ],
+)
+def test_a_run_without_a_valid_trial_is_named(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], why: str
+) -> None:
+
+    def measure(request: Request) -> StoredRun:
+        stored = run_of(request)
+        trials = stored.trials
+        if "verdict" in changes:
+            return stored.model_copy(
+                update={"trials": tuple(record.model_copy(update=changes) for record in trials)}
+            )
+        return stored.model_copy(update=changes)
+
+    found = advice(monkeypatch, measure=measure)
+    assert found.not_measured[0] == f"the server's CPU time: {why}"
+    assert found.not_measured[1] == f"times at the server itself: {why}"
+    assert all(own.saving.server_cpu_us is None and own.saving.time_us is None for own in found.changes)
 
 
 @pytest.mark.parametrize("stored", [True, False])

@@ -448,6 +448,16 @@ def test_one_block_alone_tells_nothing() -> None:
     assert own.inconclusive == set(CHANGES.changed)
 
 
+def test_a_change_with_no_valid_block_is_inconclusive() -> None:
+    def lost(levels: Levels, block: int) -> dict[str, float]:
+        return {} if CaseLevels.of(levels).resumes else planted(levels, block)
+
+    own = measured(planted_series(STUDY, lost), CHANGES, SERVER_CPU)
+    assert own is not None
+    assert own.inconclusive == {"resumption"}
+    assert own.saved("resumption") is None
+
+
 def test_what_a_connection_and_a_statement_cost_now_is_known_beside_the_ratios() -> None:
     own = found()
     assert (own.now, own.statement) == pytest.approx((4000 * 1.04, 50 * 1.04), rel=1e-3)

@@ -28,7 +28,8 @@ class Measured:
     """What one outcome of a connection with one statement is now, and its ratio with each change, by name.
 
     `statement` is what a statement costs by itself on a kept connection, `luck` by what share another process
-    may differ. Changes that were measured and whose ratio tells nothing are `inconclusive`, and have none.
+    may differ. Changes that were tried and whose ratio tells nothing, or is of no block, are `inconclusive`,
+    and have none.
     """
 
     now: float
@@ -97,7 +98,7 @@ def measured(run: Series, changes: Changes, outcome: str, *, luck: float = 0.0) 
         ratio = run.interval(logs)
         if ratio is not None and _tells(ratio):
             telling[name] = ratio
-        elif ratio is not None:
+        else:
             inconclusive.add(name)
     level, kept = (exp(sum(logs.values()) / len(logs)) for logs in (logs_now, logs_kept))
     return Measured(level, kept, luck, telling, frozenset(inconclusive))
