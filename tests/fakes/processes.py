@@ -30,6 +30,14 @@ def lives(pid: int) -> bool:
         return False
 
 
+def name_of(pid: int) -> str:
+    """The name of the process of a number; empty where it has ended."""
+    try:
+        return psutil.Process(pid).name()
+    except psutil.NoSuchProcess:
+        return ""
+
+
 def command_of(process: psutil.Process) -> list[str]:
     """A process's words; none where it has ended."""
     try:

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from processes import family, runs
 from tlstax.clients.engine import built_beside
 from tlstax.observers import far_process
 from tlstax.observers.counters import HARDWARE_EVENTS
@@ -60,8 +61,7 @@ def watched(ends: ConnectionEnds, host: SshHost = HOST) -> FarProcess:
 
 
 def programs() -> list[psutil.Process]:
-    own = psutil.Process().children(recursive=True)
-    return [child for child in own if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in family() if runs(child)]
 
 
 def wait_for(what: Callable[[], bool]) -> None:

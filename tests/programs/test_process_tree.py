@@ -22,6 +22,7 @@ import psutil
 import pytest
 
 import forking_server
+from processes import runs
 from tlstax.clients.engine import built_beside
 from tlstax.external import near
 from tlstax.observers import process
@@ -113,8 +114,7 @@ def descendants(folder: Path) -> list[psutil.Process]:
     return [
         own
         for own in psutil.process_iter(["cmdline"])
-        if any(word.startswith(f"{folder}/") for word in own.info["cmdline"] or ())
-        and own.status() != psutil.STATUS_ZOMBIE
+        if any(word.startswith(f"{folder}/") for word in own.info["cmdline"] or ()) and runs(own)
     ]
 
 

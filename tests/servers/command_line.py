@@ -10,16 +10,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 import psutil
-from processes import runs
 from ready_command import ready_run
 
 import tlstax
+from processes import runs
 from tlstax.store import Store
 from tlstax.support.directories import cache_dir
 
 WITHIN_S = 120.0
+
+
+class Started(subprocess.Popen[str]):
+    """A process that is killed where its block fails, since nobody ends it then."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, error, trace)
 
 
 @dataclass
@@ -37,8 +49,8 @@ class Home:
             "TLSTAX_CACHE": str(cache_dir()),
         }
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+    def start(self, *arguments: str) -> Started:
+        return Started(
             [sys.executable, "-P", "-m", "tlstax", *arguments],
             env=self.environment(),
             stdin=subprocess.DEVNULL,

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from processes import family
 
+from processes import family
 from tlstax.observers.machine import available_cpus
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.records.trial import StoredRun
@@ -61,9 +61,11 @@ class Watching:
         for process in family(word="--datadir"):
             if process.pid in self._others:
                 continue
-            for thread in Path(f"/proc/{process.pid}/task").iterdir():
-                with suppress(ProcessLookupError):
-                    self.of_servers.add(tuple(sorted(os.sched_getaffinity(int(thread.name)))))
+            # A process may end while it is looked at, and so may each of its threads.
+            with suppress(FileNotFoundError):
+                for thread in Path(f"/proc/{process.pid}/task").iterdir():
+                    with suppress(ProcessLookupError):
+                        self.of_servers.add(tuple(sorted(os.sched_getaffinity(int(thread.name)))))
 
 
 @pytest.fixture
