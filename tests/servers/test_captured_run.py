@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command_line import WITHIN_S, Home, all_gone, wait_until
+
 from processes import family
 
 SHORT = ("--rows", "1000", "--budget", "1s", "--over-budget", "--connections", "2")

@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 from command_line import Home
-from processes import family, lives
 
 import tlstax
+from processes import family, lives
 from tlstax.checks.network import longest_ms, shortest_ms
 from tlstax.network.distance.opening import Span, open_span
 from tlstax.specimens.processes import identity_of

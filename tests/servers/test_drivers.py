@@ -12,8 +12,8 @@ import pytest
 from command_line import wait_until
 from driver_jobs import BY_ID, command, connections_of, failed, job, measured, obtainable
 from load_jobs import ROWS, WITHIN_S
-from processes import family, lives, runs
 
+from processes import family, lives, runs
 from tlstax.clients.process import LoadClient
 from tlstax.contract import (
     Account,

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 from command_line import Home, all_gone, wait_until
-from processes import command_of, family
 
+from processes import command_of, family
 from tlstax.specimens.server_build import ServerBuild
 
 

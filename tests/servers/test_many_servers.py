@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 from command_line import WITHIN_S, Home, all_gone, wait_until
-from processes import command_of, family
 
+from processes import command_of, family
 from tlstax.observers.process import read_cpu
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord

@@ -11,12 +11,12 @@ from pathlib import Path
 import psutil
 import pytest
 from command_line import Home, all_gone, wait_until
-from processes import family
 from test_guest_addresses import haproxy
 from test_guest_run import SMALL, as_owner, lent, sentence, tlstax_run, url_of
 from test_promised_connections import most_used
 from test_sitting import Watching
 
+from processes import family
 from tlstax.cli.study_command import changed
 from tlstax.records.trial import Changes
 from tlstax.results.document import RunDocument

@@ -16,8 +16,8 @@ from dataclasses import replace
 import psutil
 import pytest
 from path_trials import assert_valid, tried
-from processes import lives
 
+from processes import lives
 from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import obtain_path, open_path
 from tlstax.observers.machine import describe_machine

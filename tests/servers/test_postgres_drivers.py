@@ -12,8 +12,8 @@ import pytest
 from command_line import Home
 from driver_jobs import command, connections_of, failed, job, measured, obtainable
 from load_jobs import ROWS, WITHIN_S
-from processes import family, runs
 
+from processes import family, runs
 from tlstax.checks.server_errors import sqlstate_number
 from tlstax.clients.process import LoadClient
 from tlstax.contract import (

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from command_line import WITHIN_S, Home, all_gone, long_run, wait_until
-from processes import command_of, family
 
+from processes import command_of, family
 from tlstax.records.trial import TrialRecord
 
 QUICK = ("--rows", "500", "--connections", "2", "--over-budget")

@@ -15,9 +15,9 @@ import pg8000.dbapi
 import psutil
 import pytest
 from laboratories import laboratory, wait_until
-from processes import lives
 
 from conftest import fetched
+from processes import lives
 from tlstax.observers.tree import TreeClock
 from tlstax.specimens import process_tree, resolve, server_process, sessions
 from tlstax.specimens.postgres_setup import PostgreSql

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from command_line import WITHIN_S, Home, all_gone, wait_until
-from processes import family
 
+from processes import family
 from small_disk import small_disk
 from tlstax.observers import profiler
 from tlstax.observers.machine import describe_machine

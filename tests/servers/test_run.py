@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 import pytest
 from command_line import WITHIN_S, Home, all_gone, long_run, wait_until
-from processes import family
 
+from processes import family
 from small_disk import small_disk
 
 ROWS = ("--rows", "2000")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from command_line import Home, all_gone, wait_until
 from load_jobs import ROWS, job
-from processes import family
 from test_sitting import Watching
 
+from processes import family
 from tlstax.clients import choice
 from tlstax.clients.choice import floor_command, floor_specimen
 from tlstax.clients.engine import engine_command, engine_specimen

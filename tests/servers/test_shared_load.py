@@ -18,10 +18,10 @@ from pathlib import Path
 import psutil
 import pytest
 from guest_house import House
-from processes import family
 from test_sitting import Watching
 from test_sitting import study as study_in_turns
 
+from processes import family
 from tlstax.clients.fleet import Fleet, FleetLine, LoadMachineLost
 from tlstax.clients.fleet_messages import Listening, ListenOrder, Peer
 from tlstax.records.trial import StoredRun

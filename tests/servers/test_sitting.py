@@ -10,8 +10,8 @@ from statistics import mean
 
 import psutil
 import pytest
-from processes import family
 
+from processes import family
 from tlstax.plan.sittings import FEWEST_ROUNDS
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.live import LiveRun

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import family, runs
 
+from processes import family, runs
 from tlstax.specimens import shelf
 from tlstax.specimens.manifest import AptPackages, Recipe
 from tlstax.specimens.sources import apt
