@@ -39,36 +39,16 @@ APPLICATION_DATA = 23
 
 @dataclass
 class Conversation:
-    """The segments with payload of one connection as they came: whether the client's, number, and payload.
+    """The segments with payload of one connection, in their order: whether the client's, and the payload."""
 
-    `first` is the number of the client's SYN.
-    """
-
-    first: int
-    arrived: list[tuple[bool, int, bytes]] = field(default_factory=list)
+    segments: list[tuple[bool, bytes]] = field(default_factory=list)
     seen: set[tuple[bool, int]] = field(default_factory=set)
     client_has_left: bool = False
 
-    @property
-    def segments(self) -> list[tuple[bool, bytes]]:
-        """Whether each is the client's, and its payload; the client's in the order in which it sent them.
-
-        Two that it sends without a wait between them may pass each other, where it is moved to another
-        processor meanwhile: each processor of loopback delivers what was sent on it.
-        """
-        mine = sorted(
-            ((sequence - self.first) % (1 << 32), payload)
-            for from_client, sequence, payload in self.arrived
-            if from_client
-        )
-        sent = (payload for _, payload in mine)
-        return [(side, next(sent) if side else payload) for side, _, payload in self.arrived]
-
     def until_the_goodbye(self) -> list[tuple[bool, bytes]]:
         """The segments before the last that the client sent, which is its COM_QUIT."""
-        segments = self.segments
-        last = max(place for place, (from_client, _) in enumerate(segments) if from_client)
-        return segments[:last]
+        last = max(place for place, (from_client, _) in enumerate(self.segments) if from_client)
+        return self.segments[:last]
 
     def round_trips(self, *, tls13: bool = False, proof_records: int = 0) -> int:
         """How often the client waited: for its SYN, for the greeting, then for each answer to what it sent.
@@ -131,7 +111,7 @@ class Capture:
         peer = (packet[12:16], source) if from_client else (packet[16:20], destination)
         flags = packet[header + 13]
         if flags & SYN and not flags & ACK:
-            self.conversations[peer] = Conversation(first=sequence)
+            self.conversations[peer] = Conversation()
         if from_client and flags & FIN and peer in self.conversations:
             self.conversations[peer].client_has_left = True
         payload = packet[header + (packet[header + 12] >> 4) * 4 : total]
@@ -139,7 +119,7 @@ class Capture:
         # What is sent again is one segment, not two.
         if known is not None and payload and (from_client, sequence) not in known.seen:
             known.seen.add((from_client, sequence))
-            known.arrived.append((from_client, sequence, payload))
+            known.segments.append((from_client, payload))
 
 
 def why_not() -> str:
