@@ -12,9 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+ETH_P_ALL = 0x0003
+"""Has a packet shown before IP gets it. Who asks for `ETH_P_IP` on one interface is shown it after that, when
+the other side may have been woken by it, and its answer been shown (Linux, net/core/dev.c)."""
+
 ETH_P_IP = 0x0800
 PACKET_HOST = 0
 """A packet that comes in; on loopback each is seen going out too."""
+
+SKF_AD_PROTOCOL, SKF_AD_PKTTYPE = 0xFFFFF000, 0xFFFFF004
+"""Where a filter finds the protocol, and whether the packet comes in (<linux/filter.h>)."""
 
 SO_ATTACH_FILTER = 26
 """Has the kernel pass on what a program of the classic BPF accepts (socket(7), <linux/filter.h>)."""
@@ -132,14 +139,18 @@ def why_not() -> str:
 
 
 def _opened() -> socket.socket:
-    watching = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
-    watching.bind(("lo", ETH_P_IP))
+    watching = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
+    watching.bind(("lo", ETH_P_ALL))
     return watching
 
 
 def _let_in_alone(watching: socket.socket, port: int) -> None:
     """Have it get TCP from and to this port alone: others may keep loopback busy without a pause."""
     program = (
+        (0x28, 0, 0, SKF_AD_PROTOCOL),
+        (0x15, 0, 10, ETH_P_IP),  # another one: refuse
+        (0x30, 0, 0, SKF_AD_PKTTYPE),
+        (0x15, 0, 8, PACKET_HOST),  # on its way out: refuse
         (0x30, 0, 0, 9),  # the protocol of the IPv4 packet (RFC 791)
         (0x15, 0, 6, socket.IPPROTO_TCP),  # another one: refuse
         (0xB1, 0, 0, 0),  # how long its header is
@@ -177,7 +188,8 @@ def captured(port: int) -> Iterator[Capture]:
                     if over.is_set() and (all_left or time.monotonic() > ended_at + LATEST_S):
                         return
                     continue
-                if address[2] == PACKET_HOST:
+                # Those before the filter was set are among them.
+                if address[1:3] == (ETH_P_IP, PACKET_HOST):
                     capture.take(packet)
 
         watcher = threading.Thread(target=watch)
