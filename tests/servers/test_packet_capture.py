@@ -32,7 +32,7 @@ def answer(connection: socket.socket) -> None:
 
 
 def ask(port: int) -> None:
-    """Asks for a byte, so many times, awake all the time."""
+    """Asks for a byte `ROUNDS` times, awake all the time."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setblocking(False)

@@ -285,6 +285,13 @@ def always_hello_retry(records: Iterable[TrialRecord]) -> bool:
     return bool(handshakes) and all(handshake.hello_retry for handshake in handshakes)
 
 
+def no_valid_trial(records: Iterable[TrialRecord], otherwise: str = "") -> str:
+    """That none of these trials is valid, and the first reason of their verdicts, or else this one."""
+    reasons = (reason for record in records for reason in record.verdict.reasons)
+    reason = next(reasons, otherwise)
+    return f"no valid trial: {reason}" if reason else "no valid trial"
+
+
 def _of_trial(record: TrialRecord) -> list[str]:
     way = _on_the_way(record)
     if record.done is not None and record.done.window.handshakes:

@@ -25,7 +25,7 @@ from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.stats.contrasts import PROCESSES
 from tlstax.stats.series import series_of
-from tlstax.stats.wording import always_hello_retry
+from tlstax.stats.wording import always_hello_retry, no_valid_trial
 from tlstax.store import Store
 from tlstax.study.factors import within
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, SCRAM_ITERATIONS
@@ -187,8 +187,7 @@ class _Measuring:
             return None
         self.stand_in = stand_in
         found = measured(series_of(stored), changes, SERVER_CPU, luck=PROCESSES)
-        if found is None:
-            self.not_measured.append(f"{what}: {_why_nothing(stored)}")
+        self._note_nothing(found, stored, what)
         as_now = (record for record in stored.measured if within(record.trial.case.levels, changes.now))
         if now.hello_retry and found is not None and not always_hello_retry(as_now):
             self.not_measured.append(f"P-256 first: {stand_in} asks for no second ClientHello")
@@ -220,8 +219,7 @@ class _Measuring:
             return None, None
         run = series_of(stored)
         found = measured(run, changes, TIME)
-        if found is None:
-            self.not_measured.append(f"{what}: {_why_nothing(stored)}")
+        self._note_nothing(found, stored, what)
         return found, measured(run, changes, SERVER_CPU)
 
     def _run(self, request: Callable[[], Request], budget_s: float, what: str) -> StoredRun | None:
@@ -242,6 +240,12 @@ class _Measuring:
         self.is_interrupted = stored.status == "interrupted"
         return stored
 
+    def _note_nothing(self, found: Measured | None, stored: StoredRun, what: str) -> None:
+        """Note why a run says nothing of the connection as it is now, where it does not."""
+        if found is None:
+            why = no_valid_trial(stored.trials, stored.stopped_because)
+            self.not_measured.append(f"{what}: {'interrupted' if self.is_interrupted else why}")
+
     def advice(
         self,
         found: InspectedServer,
@@ -261,15 +265,6 @@ class _Measuring:
             not_measured=tuple(self.not_measured),
             status="interrupted" if self.is_interrupted else found.status,
         )
-
-
-def _why_nothing(stored: StoredRun) -> str:
-    """Why a run says nothing of the connection as it is now."""
-    if stored.status == "interrupted":
-        return "interrupted"
-    reasons = (reason for record in stored.trials for reason in record.verdict.reasons)
-    reason = next(reasons, stored.stopped_because)
-    return f"no valid trial: {reason}" if reason else "no valid trial"
 
 
 def connections_made(stored: StoredRun) -> int:

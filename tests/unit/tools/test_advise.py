@@ -127,7 +127,6 @@ REFUSED = Verdict.model_validate({"value": "invalid", "reasons": ["the machine s
 def test_a_run_without_a_valid_trial_is_named(
     monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], why: str
 ) -> None:
-
     def measure(request: Request) -> StoredRun:
         stored = run_of(request)
         trials = stored.trials

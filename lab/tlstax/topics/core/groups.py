@@ -10,6 +10,7 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import Finding, RunDocument
 from tlstax.results.rows import Row as TopicRow
+from tlstax.stats.wording import no_valid_trial
 from tlstax.study import Case, Level, Study
 from tlstax.study.design import DECIDES_AT_A_RATE
 from tlstax.study.labels import finding_levels, group_label, label_levels
@@ -61,10 +62,7 @@ class Row:
         """Why there is no finding: the first reason of its trials' verdicts."""
         if not self.trials:
             return "not run"
-        reasons = [reason for record in self.trials for reason in record.verdict.reasons]
-        if self.valid:
-            return "no valid trial of the baseline beside it"
-        return f"no valid trial: {reasons[0]}" if reasons else "no valid trial"
+        return "no valid trial of the baseline beside it" if self.valid else no_valid_trial(self.trials)
 
 
 @dataclass(frozen=True)
